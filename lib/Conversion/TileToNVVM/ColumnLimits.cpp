@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <map>
 
@@ -253,7 +254,39 @@ LogicalResult Emitter::emitColumnsBetween(tile::ColumnsBetweenOp op) {
   return success();
 }
 
+/// Read numbers again that a product began with: until it ends its accumulators leave no registers
+/// for them. The slot holds them as long as nothing since has told another role otherwise.
+LogicalResult Emitter::readAgain(Value tile, Operation *user) {
+  auto broadcast = tile.getDefiningOp<tile::BroadcastOp>();
+  auto read = broadcast ? broadcast.getInput().getDefiningOp<tile::ReadOp>() : tile::ReadOp();
+  bool began = broadcast && llvm::any_of(broadcast->getUsers(), [&](Operation *other) {
+                 auto start = dyn_cast<tile::DotStartOp>(other);
+                 return start && start.getAcc() == tile;
+               });
+  if (!read || !began || read->getBlock() != user->getBlock())
+    return success();
+  for (Operation *op = read->getNextNode(); op != user; op = op->getNextNode())
+    if (!isMemoryEffectFree(op) && !isa<tile::DotStartOp, tile::AwaitOp>(op))
+      return success();
+  Value slot = get(read.getSlot());
+  set(read.getSlot(), pinToUse(slot));
+  LogicalResult again = success(succeeded(emitRead(read)) && succeeded(emitBroadcast(broadcast)));
+  set(read.getSlot(), slot);
+  return again;
+}
+
 LogicalResult Emitter::emitSelect(arith::SelectOp op) {
+  if (failed(readAgain(op.getFalseValue(), op)))
+    return failure();
+  if (Value mask = op.getCondition(); exchanged.contains(mask)) {
+    Places places = bytesInWords.lookup(mask);
+    Value bits = get(mask);
+    setBits(mask, placesAtUse(mask), /*areExchanged=*/true);
+    LogicalResult done = emitElementwise(op);
+    set(mask, bits);
+    bytesInWords[mask] = std::move(places);
+    return done;
+  }
   auto between = op.getCondition().getDefiningOp<tile::ColumnsBetweenOp>();
   if (!between || values.contains(between.getResult()))
     return emitElementwise(op);

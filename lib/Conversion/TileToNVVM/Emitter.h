@@ -87,14 +87,20 @@ private:
   /// In ColumnLimits.cpp.
   LogicalResult emitColumnsBetween(tile::ColumnsBetweenOp op);
   LogicalResult emitSelect(arith::SelectOp op);
+  LogicalResult readAgain(Value tile, Operation *user);
   LogicalResult emitIota(tile::IotaOp op);
   LogicalResult emitReduce(tile::ReduceOp op);
   /// In ConvertLayout.cpp.
   LogicalResult emitConvertLayout(tile::ConvertLayoutOp op);
   /// In RandomBits.cpp.
+  using Places = SmallVector<std::pair<Value, int64_t>>;
   LogicalResult emitRandomBits(tile::RandomBitsOp op);
   FailureOr<bool> emitCompareBytes(Operation *op);
-  Value maskPair(Value pair, Value mask, int64_t first);
+  Places placesAtUse(Value tile);
+  Value maskPair(Value pair, const Places &places, int64_t first);
+  void setBits(Value tile, Places places, bool areExchanged);
+  Value packWords(Value tile);
+  void setFromWords(Value tile, Value words);
 
   //===--- Memory (Memory.cpp, SharedMemory.cpp) ---===//
   /// Call `body` with each access of a thread's part of a tile in memory: its
@@ -232,9 +238,21 @@ private:
   ImplicitLocOpBuilder b;
   IRMapping values;
   DenseMap<Value, ViewParts> views;
-  /// Hold the word and the byte of each register of tiles whose elements lie four to a word: those
-  /// of i8, or of i1 as the highest bit of a byte.
-  DenseMap<Value, SmallVector<std::pair<Value, int64_t>>> bytesInWords;
+  /// Hold the word and the bit of each register of tiles whose elements lie in words: that of i1, or
+  /// the highest one of the byte that is an i8.
+  DenseMap<Value, Places> bytesInWords;
+  /// Tiles of i1 whose words lanes have exchanged.
+  llvm::DenseSet<Value> exchanged;
+  /// Hold tiles of bytes that lanes will exchange: the words of this one, and of each register the
+  /// word, the element of 16 bits and its byte that another lane has it in, as 8x8 matrices.
+  struct LaneBytes {
+    struct Place {
+      int64_t word, element, byte;
+    };
+    SmallVector<Value> words;
+    SmallVector<Place> places;
+  };
+  DenseMap<Value, LaneBytes> bytesOfLanes;
   /// Addresses in shared memory at which rings and arrays of barriers start.
   DenseMap<Value, int64_t> rings, barriers;
   /// Thread and warp are numbered in the role; so many warps run it.

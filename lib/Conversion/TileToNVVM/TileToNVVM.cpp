@@ -396,18 +396,37 @@ LogicalResult Emitter::emitRegion(Region &from, Region &to) {
   return success();
 }
 
+/// Tiles of i1 whose elements lie in words go round the loop as words.
 LogicalResult Emitter::emitFor(scf::ForOp op) {
+  SmallVector<bool> asWords = llvm::map_to_vector(op.getInits(), [&](Value init) {
+    return getElementTypeOrSelf(init.getType()).isInteger(1) && bytesInWords.contains(init);
+  });
+  auto packAllFor = [&](ValueRange values) {
+    SmallVector<Value> packed = packAll(values);
+    for (auto [value, tile, isWords] : llvm::zip_equal(packed, values, asWords))
+      value = isWords ? packWords(tile) : value;
+    return packed;
+  };
+  auto setAll = [&](ValueRange from, ValueRange to) {
+    for (auto [tile, value, isWords] : llvm::zip_equal(from, to, asWords)) {
+      if (isWords)
+        setFromWords(tile, value);
+      else
+        setUnpacked(tile, value);
+    }
+  };
   auto loop = scf::ForOp::create(b, get(op.getLowerBound()), get(op.getUpperBound()),
-                                 get(op.getStep()), packAll(op.getInits()), [](auto &&...) {});
+                                 get(op.getStep()), packAllFor(op.getInits()), [](auto &&...) {});
   set(op.getInductionVar(), loop.getInductionVar());
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    setUnpacked(op.getRegionIterArgs(), loop.getRegionIterArgs());
+    setAll(op.getRegionIterArgs(), loop.getRegionIterArgs());
+    if (failed(emitBlock(*op.getBody())))
+      return failure();
+    scf::YieldOp::create(b, packAllFor(op.getBody()->getTerminator()->getOperands()));
   }
-  if (failed(emitRegion(op.getRegion(), loop.getRegion())))
-    return failure();
-  setUnpacked(op.getResults(), loop.getResults());
+  setAll(op.getResults(), loop.getResults());
   return success();
 }
 
@@ -688,7 +707,9 @@ LogicalResult Emitter::emit(Operation *op) {
         // The registers stay in order; their places are exchanged.
         set(op, get(op.getInput()));
         if (auto bytes = bytesInWords.find(op.getInput()); bytes != bytesInWords.end())
-          bytesInWords[op.getResult()] = SmallVector<std::pair<Value, int64_t>>(bytes->second);
+          bytesInWords[op.getResult()] = Places(bytes->second);
+        if (auto bytes = bytesOfLanes.find(op.getInput()); bytes != bytesOfLanes.end())
+          bytesOfLanes[op.getResult()] = LaneBytes(bytes->second);
         return success();
       })
       .Case([&](CopyCommitOp) {

@@ -95,8 +95,11 @@ LogicalResult Emitter::emitTruncF(arith::TruncFOp op) {
   auto select = op.getIn().getDefiningOp<arith::SelectOp>();
   bool masked =
       select && bytesInWords.contains(select.getCondition()) && isZero(select.getFalseValue());
-  if (masked)
+  Places places;
+  if (masked) {
     input = get(select.getTrueValue());
+    places = placesAtUse(select.getCondition());
+  }
   auto pairType = VectorType::get(2, element);
   SmallVector<Value> elements;
   for (int64_t i = 0; i < type.getNumElements(); i += 2) {
@@ -107,7 +110,7 @@ LogicalResult Emitter::emitTruncF(arith::TruncFOp op) {
     else
       pair = NVVM::ConvertF32x2ToBF16x2Op::create(b, pairType, high, low, Value(), rounding);
     if (masked)
-      pair = maskPair(pair, select.getCondition(), i);
+      pair = maskPair(pair, places, i);
     elements.push_back(extract(pair, 0));
     elements.push_back(extract(pair, 1));
   }

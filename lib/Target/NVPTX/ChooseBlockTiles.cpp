@@ -59,15 +59,15 @@ constexpr Tiles kAsyncRows[] = {
 };
 constexpr Tiles kAsyncKeys[] = {
     {2, 64, kLight, 128, 128, 8},   {2, 64, kSome, 112, 128, 8},  {2, 64, kLong, 80, 128, 8},
-    {2, 64, kLimits, 64, 128, 8},   {2, 64, kBits, 32, 128, 8},   {2, 64, kTiles, 80, 128, 8},
+    {2, 64, kLimits, 64, 128, 8},   {2, 64, kBits, 80, 128, 8},   {2, 64, kTiles, 80, 128, 8},
     {2, 64, kMost, 32, 128, 8},     {2, 96, kLong, 64, 128, 8},   {2, 96, kLimits, 48, 128, 8},
-    {2, 96, kBits, 32, 128, 8},     {2, 96, kTiles, 48, 128, 8},  {2, 96, kTensors, 32, 128, 8},
+    {2, 96, kBits, 64, 128, 8},     {2, 96, kTiles, 48, 128, 8},  {2, 96, kTensors, 32, 128, 8},
     {2, 96, kMost, 16, 128, 8},     {2, 128, kLight, 64, 128, 8}, {2, 128, kSome, 48, 128, 8},
-    {2, 128, kLimits, 64, 128, 8},  {2, 128, kBits, 32, 128, 8},  {2, 128, kTiles, 48, 128, 8},
+    {2, 128, kLimits, 64, 128, 8},  {2, 128, kBits, 64, 128, 8},  {2, 128, kTiles, 48, 128, 8},
     {2, 128, kTensors, 32, 128, 8}, {2, 128, kMost, 16, 128, 8},  {2, 192, kLimits, 64, 128, 8},
-    {2, 192, kBits, 32, 128, 8},    {2, 192, kTiles, 48, 128, 8}, {2, 192, kTensors, 64, 128, 8},
+    {2, 192, kBits, 64, 128, 8},    {2, 192, kTiles, 48, 128, 8}, {2, 192, kTensors, 64, 128, 8},
     {2, 192, kMost, 16, 128, 8},    {2, 256, kLight, 64, 128, 8}, {2, 256, kMedium, 48, 128, 8},
-    {2, 256, kLimits, 64, 128, 8},  {2, 256, kBits, 32, 128, 8},  {2, 256, kTensors, 48, 128, 8},
+    {2, 256, kLimits, 64, 128, 8},  {2, 256, kBits, 64, 128, 8},  {2, 256, kTensors, 48, 128, 8},
     {2, 256, kMost, 16, 128, 8},
 };
 
@@ -111,7 +111,7 @@ constexpr Tiles kFusedKeys[] = {
 /// registers would hold goes without: such blocks take the line above.
 constexpr Tiles kAsyncFusedKeys[] = {
     {2, 64, kLight, 128, 128, 8},
-    {2, 128, kLight, 64, 128, 8},
+    {2, 128, kBits, 64, 128, 8},
     {2, 128, kTiles, 64, 128, 8},
 };
 /// A step has a multiple of so many rows or keys.
@@ -226,11 +226,12 @@ Facts factsOf(MapBlocksOp block) {
     facts.bytes = std::max<int64_t>(facts.bytes, type.getElementTypeBitWidth() / 8);
     facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
   });
-  // Three accumulators leave registers for one more tile alone: not beside a mask, or the columns
-  // that heads are rounded up by where warpgroups share whole panels of them.
+  // Three accumulators leave registers for one more tile, or bits, alone: a tile not beside a mask,
+  // and neither beside the columns that heads are rounded up by where warpgroups share whole panels
+  // of them.
   constexpr int64_t kShared = 128;
-  bool tileAlone = facts.pressure == kTiles && !facts.masked && facts.headUnit % kShared == 0;
-  if (facts.adds && facts.pressure != kLight && !tileAlone)
+  bool alone = facts.pressure == kBits || (facts.pressure == kTiles && !facts.masked);
+  if (facts.adds && facts.pressure != kLight && !(alone && facts.headUnit % kShared == 0))
     facts.pressure = std::max(facts.pressure, kTensors);
   return facts;
 }

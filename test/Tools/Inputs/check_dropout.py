@@ -18,15 +18,19 @@ def byte(seed, offset, b, h, i, j):
     return counter[number // 4] >> 8 * (number % 4) & 0xFF
 
 
-contents = open(sys.argv[1], "rb").read()
-seed, offset, threshold = (int(x, 0) for x in sys.argv[2:])
-size, = struct.unpack("<Q", contents[:8])
-header = json.loads(contents[8:8 + size])
-keep = header["keep"]
-data = contents[8 + size:]
-batch, heads, rows, keys = keep["shape"]
-assert keep["dtype"] == "BOOL" and len(data) == batch * heads * rows * keys, keep
-expected = bytes(byte(seed, offset, b, h, i, j) >= threshold for b in range(batch) for h in range(heads)
-                 for i in range(rows) for j in range(keys))
-assert data == expected, "the mask differs"
-print("kept %d of %d" % (sum(data), len(data)))
+def check(file, seed, offset, threshold):
+    contents = open(file, "rb").read()
+    size, = struct.unpack("<Q", contents[:8])
+    header = json.loads(contents[8:8 + size])
+    keep = header["keep"]
+    data = contents[8 + size:]
+    batch, heads, rows, keys = keep["shape"]
+    assert keep["dtype"] == "BOOL" and len(data) == batch * heads * rows * keys, keep
+    expected = bytes(byte(seed, offset, b, h, i, j) >= threshold for b in range(batch) for h in range(heads)
+                     for i in range(rows) for j in range(keys))
+    assert data == expected, "the mask differs"
+    print("kept %d of %d" % (sum(data), len(data)))
+
+
+if __name__ == "__main__":
+    check(sys.argv[1], *(int(x, 0) for x in sys.argv[2:]))

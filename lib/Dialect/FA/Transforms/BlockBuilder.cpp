@@ -429,9 +429,7 @@ Value BlockBuilder::applyMask(Value scores, ValueRange captures, Region &mask) {
       .front();
 }
 
-std::optional<BlockBuilder::Dropout> BlockBuilder::dropout(Value p, Value seed, Value offset) {
-  if (!p)
-    return std::nullopt;
+std::pair<Value, Value> BlockBuilder::keptScale(Value p) {
   Value least = arith::MaxNumFOp::create(b, loc, p, f32(0));
   Value clamped = arith::MinNumFOp::create(b, loc, least, f32(255.0 / 256));
   Value scaled = arith::MulFOp::create(b, loc, clamped, f32(256));
@@ -440,7 +438,13 @@ std::optional<BlockBuilder::Dropout> BlockBuilder::dropout(Value p, Value seed, 
   Value kept = arith::SIToFPOp::create(
       b, loc, b.getF32Type(),
       arith::SubIOp::create(b, loc, arith::ConstantIntOp::create(b, loc, 256, 32), count));
-  Value scale = arith::DivFOp::create(b, loc, f32(256), kept);
+  return {arith::DivFOp::create(b, loc, f32(256), kept), count};
+}
+
+std::optional<BlockBuilder::Dropout> BlockBuilder::dropout(Value p, Value seed, Value offset) {
+  if (!p)
+    return std::nullopt;
+  auto [scale, count] = keptScale(p);
   Value threshold = named(arith::TruncIOp::create(b, loc, b.getI8Type(), count), "threshold");
   auto bitsOf = [&](Value given, StringRef name) -> Value {
     if (!isa<RankedTensorType>(given.getType()))

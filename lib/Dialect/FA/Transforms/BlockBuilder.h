@@ -159,6 +159,8 @@ struct BlockBuilder {
   struct Dropout {
     Value threshold, keptScale, seed, offset;
   };
+  /// Return the factor of dropout on what is kept, and how many of 256 bytes are dropped.
+  std::pair<Value, Value> keptScale(Value p);
   /// Return the scalars of dropout, loaded where they are tensors; nothing where `p` is null.
   std::optional<Dropout> dropout(Value p, Value seed, Value offset);
   /// Hold what the sum of exponentials `l` gives: rows without a key, and the factor on the output,

@@ -310,9 +310,21 @@ void Backward::prepareRows() {
   // What is subtracted, or negated what is added: a fused multiply-add takes that as it is.
   double sign = subtractsFirst() ? 1 : -1;
   Value based = subtractsFirst() ? natural : r.mul(natural, r.splat(sign * kLog2E, r.rowType()));
+  Value subtracted = sum;
+  if (op.hasDropout()) {
+    // Weights are f P and f P (dP - delta / f), f the factor on what is kept: P takes it from here.
+    Value factor = r.keptScale(mapped(op.getDropoutP())).first;
+    Value log = subtractsFirst() ? math::LogOp::create(inner, loc, factor).getResult()
+                                 : math::Log2Op::create(inner, loc, factor).getResult();
+    Value logs = tile::BroadcastOp::create(inner, loc, r.rowType(), log);
+    based = subtractsFirst() ? r.difference(based, logs) : r.add(based, logs);
+    Value one = arith::ConstantOp::create(inner, loc, inner.getF32FloatAttr(1));
+    Value inverse = arith::DivFOp::create(inner, loc, one, factor);
+    subtracted = r.mul(sum, tile::BroadcastOp::create(inner, loc, r.rowType(), inverse));
+  }
   based = arith::SelectOp::create(inner, loc, empty, r.splat(sign * kInf, r.rowType()), based);
   r.store(named(based, "row_lse"), block.getResultView(0), kRowAxes);
-  Value added = subtractsFirst() ? sum : r.mul(sum, r.splat(sign, r.rowType()));
+  Value added = subtractsFirst() ? subtracted : r.mul(subtracted, r.splat(sign, r.rowType()));
   r.store(named(added, "delta"), block.getResultView(1), kRowAxes);
   rowLse = block.getResult(0);
   delta = block.getResult(1);
@@ -532,11 +544,18 @@ LogicalResult Backward::buildWeights() {
     exponent = arith::AddFOp::create(b, loc, exponent, row(lses), contract);
   }
   Value p = math::Exp2Op::create(b, loc, exponent);
-  Value kept = op.hasDropout() ? arith::MulFOp::create(b, loc, keep, p).getResult() : p;
-  if (op.hasDropout())
-    dp = arith::MulFOp::create(b, loc, keep, dp);
   Value less = subtractsFirst() ? arith::SubFOp::create(b, loc, dp, row(deltas)).getResult()
                                 : arith::AddFOp::create(b, loc, dp, row(deltas)).getResult();
+  Value kept = p;
+  if (op.hasDropout()) {
+    // A product may begin with what is added to it, so that is selected too, not 0 before the sum.
+    Value dropped = subtractsFirst() ? arith::NegFOp::create(b, loc, row(deltas)).getResult()
+                                     : row(deltas);
+    Value keeps =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, keep, constant(0));
+    kept = arith::SelectOp::create(b, loc, keeps, p, constant(0));
+    less = arith::SelectOp::create(b, loc, keeps, less, dropped);
+  }
   Value dx = arith::MulFOp::create(b, loc, p, less);
   Value ds = dx;
   FailureOr<Adjoints> adjoints = Adjoints();

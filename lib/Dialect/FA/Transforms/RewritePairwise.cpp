@@ -53,6 +53,7 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SmallSet.h"
 #include <array>
 #include <list>
 
@@ -113,8 +114,10 @@ private:
   SmallVector<Value> forHeads(ValueRange init, function_ref<SmallVector<Value>(ValueRange)> body);
   void groupWeights();
   void cut(Group &group);
-  Value dropoutFactor();
-  void computeWeights(Group &group, Value keep);
+  Value keptPairs();
+  Value dropoutOf(Group &group);
+  bool takesKept(Group &group);
+  void computeWeights(Group &group);
   Value product(unsigned number);
   Value zero(const Output &output);
   Value zeros(const Output &output);
@@ -142,6 +145,10 @@ private:
   SmallVector<Output> outputs;
   MapBlocksOp block;
   std::optional<BlockBuilder::Dropout> dropout;
+  /// Hold which pairs of the step's tile are kept, and dropout's factor on them.
+  Value kept, keep;
+  /// Weights that dropout clears.
+  llvm::SmallSet<int64_t, 2> cleared;
   /// The mask, and the captures that it reads.
   Region mask;
   SmallVector<Value> maskCaptures;
@@ -210,24 +217,43 @@ void Kernel::copyMask() {
   maskCaptures = dropUnread(mask, op.getCaptures());
 }
 
-/// Copy the op's region for a group, cut down to its weights and to what those need.
+/// Return what a weight is where dropout keeps it, if it is 0 elsewhere; else the weight.
+static Value keptPart(Value weight, Value keep) {
+  auto select = weight.getDefiningOp<arith::SelectOp>();
+  auto asks = select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
+  bool clears = asks && asks.getPredicate() == arith::CmpFPredicate::UNE && asks.getLhs() == keep &&
+                matchPattern(asks.getRhs(), m_AnyZeroFloat()) &&
+                matchPattern(select.getFalseValue(), m_AnyZeroFloat());
+  return clears ? select.getTrueValue() : weight;
+}
+
+/// Copy the op's region for a group, cut down to its weights and to what those need. What dropout
+/// clears of a weight is cleared after the mask, so that later weights can read the rest of it.
 void Kernel::cut(Group &group) {
   IRMapping mapping;
   op.getWeights().cloneInto(&group.region, mapping);
   Block &block = group.region.front();
   Operation *yield = block.getTerminator();
   unsigned count = op.getRows().size();
+  Value factor = block.getArgument(count);
   SmallVector<BlockArgument> known;
+  SmallVector<Value> parts = llvm::map_to_vector(
+      yield->getOperands(), [&](Value weight) { return keptPart(weight, factor); });
+  for (int64_t weight : group.weights)
+    if (parts[weight] != yield->getOperand(weight))
+      cleared.insert(weight);
   for (int64_t weight : group.earlier) {
-    Value value = yield->getOperand(weight);
+    Value value = parts[weight];
     known.push_back(block.insertArgument(count + known.size(), value.getType(), value.getLoc()));
-    if (value.getDefiningOp())
+    if (value.getDefiningOp()) {
       value.replaceAllUsesWith(known.back());
+      llvm::replace(parts, value, Value(known.back()));
+    }
   }
-  SmallVector<Value> kept;
+  SmallVector<Value> yielded;
   for (int64_t number : llvm::concat<int64_t>(group.weights, group.positions))
-    kept.push_back(yield->getOperand(number));
-  yield->setOperands(kept);
+    yielded.push_back(parts[number]);
+  yield->setOperands(yielded);
   eraseDeadOps(block);
   auto isRead = [&](unsigned number) { return !block.getArgument(number).use_empty(); };
   unsigned keep = count + known.size();
@@ -340,27 +366,60 @@ Value Kernel::product(unsigned number) {
   return named(dot, "dot" + std::to_string(number));
 }
 
-/// Return dropout's factor over the tile of pairs.
-Value Kernel::dropoutFactor() {
-  Value keep = r.splat(1.0, r.scoresType());
-  if (dropout) {
-    Value kept = r.kept(*dropout);
-    Value zero = r.splat(0.0, r.scoresType());
-    keep = arith::SelectOp::create(r.b, r.loc, kept, r.splat(dropout->keptScale, r.scoresType()),
-                                   zero);
-  }
+/// Return which pairs of the tile dropout keeps.
+Value Kernel::keptPairs() {
+  if (!kept)
+    kept = r.kept(*dropout);
+  return kept;
+}
+
+/// Return dropout's factor over the tile of pairs, or, for a region that asks no more, whether a
+/// pair is kept.
+Value Kernel::dropoutOf(Group &group) {
+  if (dropout && takesKept(group))
+    return keptPairs();
+  if (keep)
+    return keep;
+  keep = r.splat(1.0, r.scoresType());
+  if (dropout)
+    keep = arith::SelectOp::create(r.b, r.loc, keptPairs(), r.splat(dropout->keptScale, r.scoresType()),
+                                   r.splat(0.0, r.scoresType()));
   return named(keep, "keep");
 }
 
+/// Return whether a region reads its argument of dropout to ask whether it is 0 alone; let it take
+/// the answer.
+bool Kernel::takesKept(Group &group) {
+  BlockArgument factor = group.region.getArgument(group.dots.size() + group.earlier.size());
+  if (factor.getType().isInteger(1))
+    return true;
+  SmallVector<arith::CmpFOp> asks;
+  for (Operation *user : factor.getUsers()) {
+    auto ask = dyn_cast<arith::CmpFOp>(user);
+    if (!ask || ask.getPredicate() != arith::CmpFPredicate::UNE ||
+        !matchPattern(ask.getRhs(), m_AnyZeroFloat()))
+      return false;
+    asks.push_back(ask);
+  }
+  if (asks.empty())
+    return false;
+  factor.setType(r.b.getI1Type());
+  for (arith::CmpFOp ask : asks) {
+    ask.replaceAllUsesWith(factor);
+    ask.erase();
+  }
+  return true;
+}
+
 /// Compute the weights of a group, masked.
-void Kernel::computeWeights(Group &group, Value keep) {
+void Kernel::computeWeights(Group &group) {
   SmallVector<Value> inputs;
   for (unsigned n : group.dots)
     inputs.push_back(dotTiles.at(n));
   for (int64_t weight : group.earlier)
     inputs.push_back(weightTiles.at(weight));
   if (group.readsKeep)
-    inputs.push_back(keep);
+    inputs.push_back(dropoutOf(group));
   SmallVector<Value> values = r.apply(inputs, group.captures, group.region);
   for (auto [position, value] :
        llvm::zip_equal(group.positions, ArrayRef(values).drop_front(group.weights.size())))
@@ -440,6 +499,8 @@ Value Kernel::asOperand(Value weight, const Output &output) {
 /// Return a sum with the pairs of one tile added; store them where they have none.
 Value Kernel::addPairs(Value sum, const Output &output) {
   Value w = weightTiles.at(output.sum.getWeight());
+  if (dropout && cleared.contains(output.sum.getWeight()))
+    w = arith::SelectOp::create(r.b, r.loc, keptPairs(), w, r.splat(0.0, r.scoresType()));
   if (output.sum.isScatter()) {
     SmallVector<Value> indices;
     for (int64_t position : output.sum.getPositions())
@@ -479,7 +540,7 @@ SmallVector<Value> Kernel::step(ValueRange carried) {
   auto fixed = tiles;
   for (unsigned n : dots)
     dotTiles[n] = product(n);
-  Value keep = readsKeep ? dropoutFactor() : Value();
+  kept = keep = Value();
   DenseMap<const Output *, Value> sums;
   for (const Output &output : outputs)
     if (!isStored(output)) {
@@ -487,7 +548,7 @@ SmallVector<Value> Kernel::step(ValueRange carried) {
       carried = carried.drop_front();
     }
   for (Group &group : groups) {
-    computeWeights(group, keep);
+    computeWeights(group);
     for (const Output &output : outputs)
       if (llvm::is_contained(group.weights, output.sum.getWeight()))
         sums[&output] = addPairs(sums.lookup(&output), output);
@@ -615,7 +676,7 @@ void Kernel::emit(MutableArrayRef<Value> results) {
   r.enter(block, query, key, op.getSequences());
   findParts();
   r.transposed = !overKeys() && !overHeads();
-  if (op.hasDropout() && readsKeep)
+  if (op.hasDropout() && (readsKeep || !cleared.empty()))
     dropout = r.dropout(op.getDropout()[0], op.getDropout()[1], op.getDropout()[2]);
 
   SmallVector<Value> common, ofHead;

@@ -383,6 +383,10 @@ private:
                 std::optional<unsigned> drained = std::nullopt);
   const ProductOrder *choose() const;
   const ProductOrder *chooseMeeting();
+  /// Return whether all warps meet in each step.
+  bool meets() const {
+    return llvm::any_of(graph, [](const ProductNode &node) { return node.sends; });
+  }
 
   const ProductGraph &graph;
   const ProductTarget &target;
@@ -482,7 +486,7 @@ void Search::finish(SmallVector<unsigned> stages) {
     stages[n] = 1;
     for (unsigned user : users[n])
       stages[n] = std::min(stages[n], stages[user]);
-    if (users[n].empty())
+    if (users[n].empty() || (graph[n].ahead && meets()))
       stages[n] = 0;
   }
   for (auto [n, node] : llvm::enumerate(graph)) {
@@ -640,7 +644,7 @@ std::optional<ProductOrder> Search::run() {
     };
     return rank(a) < rank(b);
   });
-  if (llvm::any_of(graph, [](const ProductNode &node) { return node.sends; }))
+  if (meets())
     if (const ProductOrder *best = chooseMeeting())
       return *best;
   for (ArrayRef<unsigned> stages : assignments) {

@@ -38,6 +38,9 @@ struct ProductNode {
   /// Record whether it waits for memory, so that it is placed before the first await if it can be.
   /// Everything else is placed behind it: its results would only take registers for longer.
   bool early = false;
+  /// Say that it depends on no product and is one bit for each element: where all warps meet in
+  /// each step it is computed for the next one, beside products.
+  bool ahead = false;
   /// Record whether other warps wait for it, so that it is placed as soon as it can be.
   bool sends = false;
   /// Record whether it packs an operand that a product reads in registers.

@@ -32,6 +32,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -201,9 +202,38 @@ static bool widensRead(Operation *op) {
   return isa_and_nonnull<ReadOp>(of);
 }
 
+/// Return whether the op compares random bits.
+static bool isComparedBits(Operation *op) {
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  Value bits = compare ? compare.getLhs() : Value();
+  while (auto transpose = bits ? bits.getDefiningOp<TransposeOp>() : TransposeOp())
+    bits = transpose.getInput();
+  return bits && bits.getDefiningOp<RandomBitsOp>();
+}
+
+/// Return whether the op clears elements of a tile, or masks what such an op left, that is rounded
+/// to 16 bits and no more: then that is done pair by pair.
+static bool isClearedAndRounded(Operation *op) {
+  auto isCleared = [](Value tile) {
+    auto select = tile.getDefiningOp<arith::SelectOp>();
+    auto other = select ? select.getFalseValue().getDefiningOp<BroadcastOp>() : BroadcastOp();
+    return other && matchPattern(other.getInput(), m_AnyZeroFloat());
+  };
+  auto branch = dyn_cast<scf::IfOp>(op);
+  bool clears = branch ? branch.elseBlock() && branch->getNumResults() == 1 &&
+                             isCleared(branch.elseYield().getOperand(0))
+                       : op->getNumResults() == 1 && isCleared(op->getResult(0));
+  return clears && llvm::all_of(op->getUsers(), [&](Operation *user) {
+           user = op->getBlock()->findAncestorOpInBlock(*user);
+           return isa<arith::TruncFOp>(user) ||
+                  (!branch && isa<scf::IfOp>(user) && isClearedAndRounded(user));
+         });
+}
+
 void ProductLoop::setCosts(ProductNode &node, Operation *op) const {
   // The same registers stand for all columns or rows of a broadcast.
-  node.aliases = isa<BroadcastOp, ColumnsOp, TransposeOp, arith::BitcastOp>(op) || widensRead(op);
+  node.aliases = isa<BroadcastOp, ColumnsOp, TransposeOp, arith::BitcastOp>(op) ||
+                 widensRead(op) || isClearedAndRounded(op);
   if (!node.aliases)
     for (Value result : op->getResults())
       node.registers += registersOf(result);
@@ -264,6 +294,7 @@ BodyGraph ProductLoop::makeGraph(bool withFree) {
     node.free = isFree(graph.ops[n]);
     node.early = isa<ReadOp>(graph.ops[n]);
     node.sends = isa<PutValueOp>(graph.ops[n]);
+    node.ahead = isComparedBits(graph.ops[n]);
     setCosts(node, graph.ops[n]);
     if (auto start = dyn_cast<DotStartOp>(graph.ops[n]))
       if (auto at = graph.numbers.find(start.getAcc().getDefiningOp()); at != graph.numbers.end())
