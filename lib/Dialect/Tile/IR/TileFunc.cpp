@@ -38,9 +38,19 @@ FuncOp FuncOp::getNextKernel() {
   return next && entry && next->getAttr(TileDialect::kEntryAttr) == entry ? next : FuncOp();
 }
 
+std::pair<Block *, Block::iterator> tile::endOf(FuncOp func) {
+  Operation *end = func.getBody().front().getTerminator();
+  auto roles = dyn_cast_or_null<RolesOp>(end->getPrevNode());
+  if (!roles)
+    return {end->getBlock(), end->getIterator()};
+  Block &role = (*roles.getBody().front().getOps<RoleOp>().begin()).getBody().front();
+  return {&role, role.mightHaveTerminator() ? role.getTerminator()->getIterator() : role.end()};
+}
+
 bool tile::runsBeside(FuncOp func) {
-  return func->hasAttr(TileDialect::kDependentAttr) &&
-         isa_and_nonnull<KernelWaitOp>(func.getBody().front().getTerminator()->getPrevNode());
+  auto [block, end] = endOf(func);
+  return func->hasAttr(TileDialect::kDependentAttr) && end != block->begin() &&
+         isa<KernelWaitOp>(*std::prev(end));
 }
 
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {

@@ -201,9 +201,9 @@ bool tile::isForOneThread(RoleOp role) {
     else if (auto write = dyn_cast<WriteOp>(op))
       scalar = !isa<RankedTensorType>(write.getValue().getType());
     else if (isa<TileDialect>(op->getDialect()))
-      scalar &=
-          isa<DimOp, SliceOp, LoadOp, SlotAtOp, BarrierWaitOp, BarrierExpectOp, BlockCountOp,
-              SchedulerPeekOp, SchedulerResetOp, SchedulerNextOp, BallotOp, VoteOp, NthBitOp>(op);
+      scalar &= isa<DimOp, SliceOp, LoadOp, SlotAtOp, BarrierWaitOp, BarrierExpectOp, BlockCountOp,
+                    SchedulerPeekOp, SchedulerResetOp, SchedulerNextOp, BallotOp, VoteOp, NthBitOp,
+                    KernelWaitOp>(op);
     return scalar ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();

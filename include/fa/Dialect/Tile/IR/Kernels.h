@@ -12,6 +12,9 @@
 
 namespace mlir::tile {
 
+/// Return where a kernel ends, or the first of its roles: a kernel has ended when all of them have.
+std::pair<Block *, Block::iterator> endOf(FuncOp func);
+
 /// Return whether the kernel runs beside the one before it: it waits for that one's end
 /// (`tile.kernel_wait`) as the last thing that it does.
 bool runsBeside(FuncOp func);

@@ -22,7 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Grid.h"
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Dialect/Tile/IR/Kernels.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Holds.h"
@@ -137,13 +137,7 @@ void Waiting::loadBefore(KernelWaitOp wait) {
 }
 
 /// Return whether the kernel has products: it takes long, as little as a few of its blocks do.
-static bool isLong(FuncOp func) {
-  return func
-      .walk([](Operation *op) {
-        return isa<DotOp, DotStartOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
+static bool isLong(FuncOp func) { return fa::holds<DotOp, DotStartOp>(func); }
 
 namespace {
 struct OverlapKernels : tile::impl::TileOverlapKernelsBase<OverlapKernels> {
@@ -168,7 +162,8 @@ struct OverlapKernels : tile::impl::TileOverlapKernelsBase<OverlapKernels> {
       bool beside = isLong(next) &&
                     llvm::all_of(running, [&](FuncOp each) { return areIndependent(each, next); });
       if (beside) {
-        OpBuilder b(next.getBody().front().getTerminator());
+        auto [block, end] = endOf(next);
+        OpBuilder b(block, end);
         KernelWaitOp::create(b, next.getLoc());
         running.push_back(next);
       } else {
