@@ -23,6 +23,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 namespace mlir::fa::nvvm {
@@ -38,6 +39,8 @@ struct ViewParts {
   int64_t align = 1;
   /// Record whether this kernel writes it.
   bool written = false;
+  /// Record whether it loads what kernels before write, for which it waits.
+  bool awaited = false;
 };
 
 class Emitter {
@@ -55,6 +58,7 @@ private:
   void makeKernel(Block *module);
   void setWorkspaceStrides(tile::ViewType view, ViewParts &parts);
   void decodeInstance();
+  void pinAwaited();
   LogicalResult emitBlock(Block &block);
   LogicalResult emit(Operation *op);
   LogicalResult emitFor(scf::ForOp op);
@@ -214,8 +218,8 @@ private:
   /// Inline PTX; `results` types in order, an asm with side effects keeps its place.
   SmallVector<Value> ptx(StringRef text, StringRef constraints, TypeRange results,
                          ValueRange operands, bool sideEffects);
-  /// Return an i32 that LLVM takes for new at its use: else it would compute what follows from
-  /// it once, before a loop, and keep all of that in registers.
+  /// Return a number or an address that LLVM takes for new at its use: else it would compute what
+  /// follows from it once, before a loop, and keep all of that in registers.
   Value pinToUse(Value value);
   /// Return what lane 0 has, an i32, in all lanes of the warp.
   Value uniform(Value value);
@@ -229,7 +233,7 @@ private:
   LLVM::LLVMFuncOp kernel;
   ImplicitLocOpBuilder b;
   IRMapping values;
-  DenseMap<Value, ViewParts> views;
+  llvm::MapVector<Value, ViewParts> views;
   /// Hold the word and the byte of each register of tiles whose elements lie four to a word: those
   /// of i8, or of i1 as the highest bit of a byte.
   DenseMap<Value, SmallVector<std::pair<Value, int64_t>>> bytesInWords;

@@ -38,8 +38,7 @@ namespace {
 /// Places the wait of a kernel.
 class Waiting {
 public:
-  /// `written` are the names of what kernels of the entry write.
-  Waiting(FuncOp func, const DenseSet<Attribute> &written);
+  explicit Waiting(FuncOp func);
   void place() { place(func.getBody().front()); }
 
 private:
@@ -56,12 +55,10 @@ private:
 
 } // namespace
 
-Waiting::Waiting(FuncOp func, const DenseSet<Attribute> &written) : func(func) {
-  for (unsigned i = 0; i < func.getNumLaunchArguments(); ++i) {
-    Attribute name = func.getArgAttr(i, TileDialect::kNameAttr);
-    if (name && !written.contains(name) && !func.getArgAttr(i, TileDialect::kWorkspaceAttr))
+Waiting::Waiting(FuncOp func) : func(func) {
+  for (unsigned i = 0; i < func.getNumLaunchArguments(); ++i)
+    if (func.isInput(i))
       inputs.insert(func.getArgument(i));
-  }
   hasRegisters = !fa::holds<RolesOp, DotOp, DotStartOp>(func);
 }
 
@@ -135,16 +132,10 @@ struct OverlapKernels : tile::impl::TileOverlapKernelsBase<OverlapKernels> {
   using Base::Base;
 
   void runOnOperation() override {
-    DenseMap<Attribute, DenseSet<Attribute>> written;
-    for (auto func : getOperation().getOps<FuncOp>())
-      for (unsigned i = 0; i < func.getNumLaunchArguments(); ++i)
-        if (Attribute name = func.getArgAttr(i, TileDialect::kNameAttr);
-            name && func.getArgAttr(i, TileDialect::kOutputAttr))
-          written[func->getAttr(TileDialect::kEntryAttr)].insert(name);
     for (auto func : getOperation().getOps<FuncOp>())
       if (FuncOp next = func.getNextKernel()) {
         next->setAttr(TileDialect::kDependentAttr, UnitAttr::get(&getContext()));
-        Waiting(next, written[next->getAttr(TileDialect::kEntryAttr)]).place();
+        Waiting(next).place();
         fa::remarkPassed(*this, next.getLoc(), "overlap")
             << fa::decision("@{0} starts while @{1} ends", next.getSymName(), func.getSymName());
       }
