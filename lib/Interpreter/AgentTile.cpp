@@ -152,17 +152,17 @@ static TileRef gather(tile::GatherOp op, const Memory &memory, ArrayRef<const Da
   return share(std::move(result));
 }
 
-/// Check that an op that stores, or that loads from a workspace, comes after tile.kernel_wait.
+/// Check that an op that stores, or that loads what kernels of the entry write, comes after
+/// tile.kernel_wait.
 LogicalResult Agent::checkWaited(Operation *op) {
-  auto isWorkspace = [&](Value view) {
+  auto isInput = [&](Value view) {
     auto argument = dyn_cast<BlockArgument>(tile::SliceOp::baseOf(view));
-    return argument && workTile.program.func.getArgAttr(argument.getArgNumber(),
-                                                        tile::TileDialect::kWorkspaceAttr);
+    return !argument || workTile.program.func.isInput(argument.getArgNumber());
   };
   Value source;
   if (isa<tile::LoadOp, tile::GatherOp>(op))
     source = op->getOperand(0);
-  if (tile::destinationOf(op) || (source && isWorkspace(source)))
+  if (tile::destinationOf(op) || (source && !isInput(source)))
     return fail(op, "touches what kernels of the entry write, expected after tile.kernel_wait; "
                     "the kernel before may still run");
   return success();

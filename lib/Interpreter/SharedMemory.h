@@ -53,7 +53,6 @@ public:
 
   //===--- by number ------------------------------------------------------===//
 
-  int64_t stagesOf(unsigned ring) const { return rings[ring].slots.size(); }
   Fault write(const Access &access, const SlotRef &slot, ArrayRef<int32_t> elements,
               const Elements &tile);
   /// Start a copy: the elements are poison until `land`.

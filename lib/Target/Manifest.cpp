@@ -229,10 +229,6 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
   return llvm::Error::success();
 }
 
-int64_t Manifest::workspaceRowPitch(int64_t columns, int64_t size) {
-  return static_cast<int64_t>(llvm::alignTo(columns * size, kWorkspaceRowBytes)) / size;
-}
-
 int64_t Manifest::rowPitch(unsigned argument, ArrayRef<int64_t> shape) const {
   const ManifestArgument &info = arguments[argument];
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kWorkspaceRowBytes;

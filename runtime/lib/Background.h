@@ -28,7 +28,6 @@ public:
   ~Background();
   Background(const Background &) = delete;
 
-  bool isDone() const { return state->done.load(std::memory_order_acquire); }
   /// Returns when it is done, and what it wrote can be read; whether it is.
   bool wait() const { return state->wait(); }
   /// Return whether the task that calls it is waited for, by who destroys it or by a process that

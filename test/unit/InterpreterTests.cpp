@@ -132,7 +132,7 @@ tile.func @f(%x: !v, %w: !v, %y: !v, %t: index)
 
 /// y = x by way of a workspace, after the kernel before has ended.
 const char *const kDependentCopy = R"(
-tile.func @f(%x: !v, %y: !v {tile.output, tile.workspace = [["x", 0], 16]}, %t: index)
+tile.func @f(%x: !v {tile.name = "x"}, %y: !v {tile.name = "y", tile.output, tile.workspace = [["x", 0], 16]}, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] attributes {tile.dependent} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index

@@ -56,6 +56,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MathExtras.h"
 #include <string>
 #include <tuple>
 #include <vector>
@@ -213,7 +214,9 @@ struct Manifest {
   int64_t rowPitch(unsigned argument, ArrayRef<int64_t> shape) const;
   static constexpr int64_t kWorkspaceRowBytes = 16;
   /// Return that of a workspace whose rows have so many elements of so many bytes.
-  static int64_t workspaceRowPitch(int64_t columns, int64_t size);
+  static int64_t workspaceRowPitch(int64_t columns, int64_t size) {
+    return static_cast<int64_t>(llvm::alignTo(columns * size, kWorkspaceRowBytes)) / size;
+  }
   /// Return the bytes of a tensor of this shape; an error where that overflows 63 bits.
   llvm::Expected<int64_t> bytes(unsigned argument, ArrayRef<int64_t> shape) const;
   /// Return the extents of a kernel's grid.

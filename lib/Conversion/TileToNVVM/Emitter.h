@@ -23,6 +23,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 namespace mlir::fa::nvvm {
@@ -38,6 +39,8 @@ struct ViewParts {
   int64_t align = 1;
   /// Record whether this kernel writes it.
   bool written = false;
+  /// Record whether it loads what kernels before write, for which it waits.
+  bool awaited = false;
 };
 
 class Emitter {
@@ -57,6 +60,7 @@ private:
   void startNext();
   bool startsNextLate();
   void decodeInstance();
+  void pinAwaited();
   LogicalResult emitBlock(Block &block);
   LogicalResult emit(Operation *op);
   LogicalResult emitFor(scf::ForOp op);
@@ -222,8 +226,8 @@ private:
   /// Inline PTX; `results` types in order, an asm with side effects keeps its place.
   SmallVector<Value> ptx(StringRef text, StringRef constraints, TypeRange results,
                          ValueRange operands, bool sideEffects);
-  /// Return an i32 that LLVM takes for new at its use: else it would compute what follows from
-  /// it once, before a loop, and keep all of that in registers.
+  /// Return a number or an address that LLVM takes for new at its use: else it would compute what
+  /// follows from it once, before a loop, and keep all of that in registers.
   Value pinToUse(Value value);
   /// Return what lane 0 has, an i32, in all lanes of the warp.
   Value uniform(Value value);
@@ -237,7 +241,7 @@ private:
   LLVM::LLVMFuncOp kernel;
   ImplicitLocOpBuilder b;
   IRMapping values;
-  DenseMap<Value, ViewParts> views;
+  llvm::MapVector<Value, ViewParts> views;
   /// Hold the word and the bit of each register of tiles whose elements lie in words: that of i1, or
   /// the highest one of the byte that is an i8.
   DenseMap<Value, Places> bytesInWords;

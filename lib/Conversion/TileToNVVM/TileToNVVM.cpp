@@ -158,7 +158,7 @@ SmallVector<Value> Emitter::ptx(StringRef text, StringRef constraints, TypeRange
 }
 
 Value Emitter::pinToUse(Value value) {
-  if (value.getType().isInteger(64))
+  if (!value.getType().isInteger(32))
     return ptx("mov.b64 $0, $1;", "=l,l", value.getType(), value, true)[0];
   return ptx("mov.b32 $0, $1;", "=r,r", b.getI32Type(), value, true)[0];
 }
@@ -227,6 +227,7 @@ void Emitter::makeKernel(Block *module) {
   Block *entry = kernel.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
 
+  bool isDependent = source->hasAttr(tile::TileDialect::kDependentAttr);
   unsigned next = 0;
   for (auto [i, type] : llvm::enumerate(arguments)) {
     Value argument = source.getArgument(i);
@@ -264,6 +265,7 @@ void Emitter::makeKernel(Block *module) {
     if (source.getArgAttr(i, tile::TileDialect::kWorkspaceAttr))
       setWorkspaceStrides(view, parts);
     parts.written = isWritten(argument);
+    parts.awaited = isDependent && !parts.written && !source.isInput(i);
     views[argument] = parts;
   }
 
@@ -320,6 +322,14 @@ bool Emitter::startsNextLate() {
   tile::FuncOp next = source.getNextKernel();
   return next && tile::runsBeside(next) && source->hasAttr(tile::TileDialect::kDependentAttr) &&
          !tile::runsBeside(source);
+}
+
+/// Take what kernels before write from addresses that come after the wait for them: loads have no
+/// order of their own, but stay behind what they are computed from.
+void Emitter::pinAwaited() {
+  for (auto &[view, parts] : views)
+    if (parts.awaited)
+      parts.pointer = pinToUse(parts.pointer);
 }
 
 LogicalResult Emitter::run(Block *module) {
@@ -475,11 +485,18 @@ LogicalResult Emitter::emitIf(scf::IfOp op) {
     return failure();
   auto branch = scf::IfOp::create(b, *types, get(op.getCondition()), /*addThenBlock=*/false,
                                   /*addElseBlock=*/false);
-  if (failed(emitRegion(op.getThenRegion(), branch.getThenRegion())) ||
-      (!op.getElseRegion().empty() &&
-       failed(emitRegion(op.getElseRegion(), branch.getElseRegion()))))
-    return failure();
+  // Each way waits for itself.
+  bool waits = fa::holds<tile::KernelWaitOp>(op);
+  auto outside = waits ? views : decltype(views)();
+  for (auto [from, to] : llvm::zip_equal(op->getRegions(), branch->getRegions())) {
+    if (!from.empty() && failed(emitRegion(from, to)))
+      return failure();
+    if (waits)
+      views = outside;
+  }
   setUnpacked(op.getResults(), branch.getResults());
+  if (waits)
+    pinAwaited();
   return success();
 }
 
@@ -657,6 +674,8 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](SchedulerNextOp op) { return emitSchedulerNext(op); })
       .Case([&](KernelWaitOp) {
         NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+        if (!tile::runsBeside(source))
+          pinAwaited();
         if (startsNextLate())
           startNext();
         return success();
@@ -744,11 +763,13 @@ struct ConvertTileToNVVM : fa::impl::ConvertTileToNVVMBase<ConvertTileToNVVM> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    for (auto func : llvm::make_early_inc_range(module.getOps<tile::FuncOp>())) {
+    // Each sees what the others of its entry write.
+    auto funcs = llvm::to_vector(module.getOps<tile::FuncOp>());
+    for (tile::FuncOp func : funcs)
       if (failed(Emitter(func).run(module.getBody())))
         return signalPassFailure();
+    for (tile::FuncOp func : funcs)
       func.erase();
-    }
   }
 };
 } // namespace

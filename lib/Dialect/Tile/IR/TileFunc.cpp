@@ -53,6 +53,21 @@ bool tile::runsBeside(FuncOp func) {
          isa<KernelWaitOp>(*std::prev(end));
 }
 
+bool FuncOp::isInput(unsigned argument) {
+  Attribute name = getArgAttr(argument, TileDialect::kNameAttr),
+            entry = (*this)->getAttr(TileDialect::kEntryAttr);
+  if (!name || getArgAttr(argument, TileDialect::kWorkspaceAttr))
+    return false;
+  auto writes = [&](FuncOp kernel) {
+    return kernel->getAttr(TileDialect::kEntryAttr) == entry &&
+           llvm::any_of(llvm::seq(kernel.getNumLaunchArguments()), [&](unsigned i) {
+             return kernel.getArgAttr(i, TileDialect::kNameAttr) == name &&
+                    kernel.getArgAttr(i, TileDialect::kOutputAttr);
+           });
+  };
+  return llvm::none_of((*this)->getBlock()->getOps<FuncOp>(), writes);
+}
+
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
   StringAttr name;

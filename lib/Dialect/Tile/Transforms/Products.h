@@ -92,13 +92,6 @@ inline Value isNotOne(ImplicitLocOpBuilder &b, Value factor) {
                                fillTile(b, factor.getType(), APFloat(1.0f)));
 }
 
-/// Return the other factor of a product with `factor`.
-inline Value otherFactor(arith::MulFOp product, Value factor) {
-  return product.getLhs() == factor   ? product.getRhs()
-         : product.getRhs() == factor ? product.getLhs()
-                                      : Value();
-}
-
 /// Return which of the loop's values the argument is, if the loop yields `next` for it.
 inline std::optional<unsigned> carriedAs(scf::ForOp loop, Value argument, Value next) {
   auto block = dyn_cast<BlockArgument>(argument);

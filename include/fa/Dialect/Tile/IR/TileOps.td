@@ -98,6 +98,8 @@ def Tile_FuncOp : Tile_Op<"func", [
     int64_t getNumWarps();
     /// Return the kernel that its entry launches after it; null where there is none.
     FuncOp getNextKernel();
+    /// Return whether no kernel of the entry writes what this argument of a launch is.
+    bool isInput(unsigned argument);
     Value getInstanceId(unsigned dim) { return getArgument(getNumLaunchArguments() + dim); }
   }];
 }

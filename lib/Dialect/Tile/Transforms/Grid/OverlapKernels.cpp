@@ -44,8 +44,7 @@ namespace {
 /// Places the wait of a kernel.
 class Waiting {
 public:
-  /// `written` are the names of what kernels of the entry write.
-  Waiting(FuncOp func, const DenseSet<Attribute> &written);
+  explicit Waiting(FuncOp func);
   void place() { place(func.getBody().front()); }
 
 private:
@@ -62,12 +61,10 @@ private:
 
 } // namespace
 
-Waiting::Waiting(FuncOp func, const DenseSet<Attribute> &written) : func(func) {
-  for (unsigned i = 0; i < func.getNumLaunchArguments(); ++i) {
-    Attribute name = func.getArgAttr(i, TileDialect::kNameAttr);
-    if (name && !written.contains(name) && !func.getArgAttr(i, TileDialect::kWorkspaceAttr))
+Waiting::Waiting(FuncOp func) : func(func) {
+  for (unsigned i = 0; i < func.getNumLaunchArguments(); ++i)
+    if (func.isInput(i))
       inputs.insert(func.getArgument(i));
-  }
   hasRegisters = !fa::holds<RolesOp, DotOp, DotStartOp>(func);
 }
 
@@ -144,12 +141,6 @@ struct OverlapKernels : tile::impl::TileOverlapKernelsBase<OverlapKernels> {
   using Base::Base;
 
   void runOnOperation() override {
-    DenseMap<Attribute, DenseSet<Attribute>> written;
-    for (auto func : getOperation().getOps<FuncOp>())
-      for (unsigned i = 0; i < func.getNumLaunchArguments(); ++i)
-        if (Attribute name = func.getArgAttr(i, TileDialect::kNameAttr);
-            name && func.getArgAttr(i, TileDialect::kOutputAttr))
-          written[func->getAttr(TileDialect::kEntryAttr)].insert(name);
     // Those that may still run when the next one starts, if that does not wait.
     SmallVector<FuncOp> running;
     for (auto func : getOperation().getOps<FuncOp>()) {
@@ -167,7 +158,7 @@ struct OverlapKernels : tile::impl::TileOverlapKernelsBase<OverlapKernels> {
         KernelWaitOp::create(b, next.getLoc());
         running.push_back(next);
       } else {
-        Waiting(next, written[next->getAttr(TileDialect::kEntryAttr)]).place();
+        Waiting(next).place();
         running = {next};
       }
       auto said = fa::remarkPassed(*this, next.getLoc(), "overlap");
