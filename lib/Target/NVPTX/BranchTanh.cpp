@@ -151,9 +151,9 @@ struct Series {
 } // namespace
 
 static constexpr double kShort[] = {0.9999973372636042, -0.33305901797703447, 0.12622840135662527};
-static constexpr double kLong[] = {0.9999988944976895,    -0.3332932674527301,
-                                   0.13291522133061762,   -0.052062435651598564,
-                                   0.017465635959268713,  -0.003444021197466185};
+static constexpr double kLong[] = {0.9999988944976895,   -0.3332932674527301,
+                                   0.13291522133061762,  -0.052062435651598564,
+                                   0.017465635959268713, -0.003444021197466185};
 static const Series kSeries[] = {{0.28, kShort}, {0.9, kLong}};
 
 /// Return the coefficients of scale tanh(factor x) as a series in x; none where f32 has not all.
