@@ -13,7 +13,8 @@
 //   3. The greatest magnitude of what a lane has of the operand is taken: of two elements by a
 //      maximum of magnitudes, of these as integers, three at a time.
 //   4. The warp votes. Where all its operands are small, a polynomial takes the place of the
-//      formula, a longer one where they are moderate. None has a special function.
+//      formula; else it votes on slices of eight, of which those that are moderate take a longer
+//      polynomial. None has a special function.
 //
 // Both constants are in the polynomials' coefficients. Three rules keep to programs that have the
 // registers, for all operands live across the branch: kernels share out registers among roles;
@@ -146,15 +147,18 @@ namespace {
 /// error; computed in f32 it is within 1.5e-7 for the first, 1.5e-7 + 5e-7 |tanh x| for the second.
 struct Series {
   double most;
-  ArrayRef<double> coefficients;
+  SmallVector<double, 6> coefficients;
 };
 } // namespace
 
-static constexpr double kShort[] = {0.9999973372636042, -0.33305901797703447, 0.12622840135662527};
-static constexpr double kLong[] = {0.9999988944976895,    -0.3332932674527301,
-                                   0.13291522133061762,   -0.052062435651598564,
-                                   0.017465635959268713,  -0.003444021197466185};
-static const Series kSeries[] = {{0.28, kShort}, {0.9, kLong}};
+static const Series kShort = {0.28,
+                              {0.9999973372636042, -0.33305901797703447, 0.12622840135662527}};
+static const Series kLong = {0.9,
+                             {0.9999988944976895, -0.3332932674527301, 0.13291522133061762,
+                              -0.052062435651598564, 0.017465635959268713, -0.003444021197466185}};
+
+/// Elements of a vector for which code is emitted together.
+static constexpr int64_t kSlice = 8;
 
 /// Return the coefficients of scale tanh(factor x) as a series in x; none where f32 has not all.
 static SmallVector<double> scaleSeries(const Series &series, double factor, double scale) {
@@ -171,16 +175,43 @@ static SmallVector<double> scaleSeries(const Series &series, double factor, doub
                                                                      : SmallVector<double>();
 }
 
-/// Emit the greatest magnitude of a lane's elements as the bits of a number, those of NaN if any
-/// is. Not by math.absf: what the formula takes of that would stand in registers before the branch,
-/// where it is no more than a modifier of an operand.
-static Value emitGreatest(ImplicitLocOpBuilder &b, Value x) {
+static Value takeSlice(ImplicitLocOpBuilder &b, Value x, int64_t at, int64_t size) {
+  return vector::ExtractStridedSliceOp::create(b, x, ArrayRef<int64_t>{at}, ArrayRef<int64_t>{size},
+                                               ArrayRef<int64_t>{1});
+}
+
+/// Cut a vector into slices, and put together what is emitted for each. So few temporaries are
+/// alive at once.
+static Value emitBySlices(ImplicitLocOpBuilder &b, Value x,
+                          llvm::function_ref<Value(Value, int64_t)> emit) {
   int64_t count = cast<VectorType>(x.getType()).getNumElements();
-  SmallVector<Value> sizes;
+  Value result = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
+  for (int64_t at = 0; at < count; at += kSlice) {
+    Value part = emit(takeSlice(b, x, at, std::min(kSlice, count - at)), at / kSlice);
+    result = vector::InsertStridedSliceOp::create(b, part, result, ArrayRef<int64_t>{at},
+                                                  ArrayRef<int64_t>{1});
+  }
+  return result;
+}
+
+/// Emit the greatest of integers.
+static Value emitGreatest(ImplicitLocOpBuilder &b, ArrayRef<Value> numbers) {
+  Value greatest = numbers.front();
+  for (Value number : numbers.drop_front())
+    greatest = arith::MaxSIOp::create(b, greatest, number);
+  return greatest;
+}
+
+/// Emit the greatest magnitude of each slice of a lane's elements as the bits of a number, those of
+/// NaN if any is. Not by math.absf: what the formula takes of that would stand in registers before
+/// the branch, where it is no more than a modifier of an operand.
+static SmallVector<Value> emitMagnitudes(ImplicitLocOpBuilder &b, Value x) {
+  int64_t count = cast<VectorType>(x.getType()).getNumElements();
+  SmallVector<Value> slices, pairs;
   for (int64_t i = 0; i < count; i += 2) {
     Value one = vector::ExtractOp::create(b, x, i);
     Value other = vector::ExtractOp::create(b, x, std::min(i + 1, count - 1));
-    sizes.push_back(LLVM::InlineAsmOp::create(
+    pairs.push_back(LLVM::InlineAsmOp::create(
                         b, b.getI32Type(), ValueRange{one, other},
                         "{\n\t.reg .f32 a, b;\n\tabs.ftz.f32 a, $1;\n\tabs.ftz.f32 b, $2;\n\t"
                         "max.NaN.ftz.f32 a, a, b;\n\tmov.b32 $0, a;\n\t}",
@@ -189,14 +220,12 @@ static Value emitGreatest(ImplicitLocOpBuilder &b, Value x) {
                         LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
                         /*operand_attrs=*/ArrayAttr())
                         .getResult(0));
+    if ((i + 2) % kSlice == 0 || i + 2 >= count) {
+      slices.push_back(emitGreatest(b, pairs));
+      pairs.clear();
+    }
   }
-  // Four chains: an instruction takes three of a chain.
-  constexpr size_t kChains = 4;
-  for (size_t i = kChains; i < sizes.size(); ++i)
-    sizes[i % kChains] = arith::MaxSIOp::create(b, sizes[i % kChains], sizes[i]);
-  for (size_t i = 1; i < std::min(kChains, sizes.size()); ++i)
-    sizes[0] = arith::MaxSIOp::create(b, sizes[0], sizes[i]);
-  return sizes[0];
+  return slices;
 }
 
 /// Emit whether that of any lane of the warp is larger than a number; NaN is.
@@ -208,57 +237,60 @@ static Value emitIsLarge(ImplicitLocOpBuilder &b, Value greatest, double number)
   return NVVM::VoteSyncOp::create(b, b.getI1Type(), all, isLarge, NVVM::VoteSyncKind::any);
 }
 
-/// Emit the series, slice by slice, so that few temporaries are alive at once.
 static Value emitSeries(ImplicitLocOpBuilder &b, Value x, ArrayRef<double> coefficients) {
-  constexpr int64_t kSlice = 8;
-  auto whole = cast<VectorType>(x.getType());
-  Value result = arith::ConstantOp::create(b, b.getZeroAttr(whole));
-  for (int64_t at = 0; at < whole.getNumElements(); at += kSlice) {
-    int64_t size = std::min(kSlice, whole.getNumElements() - at);
-    auto type = VectorType::get(size, whole.getElementType());
-    auto real = [&](double number) -> Value {
-      auto value = b.getF32FloatAttr(static_cast<float>(number));
-      return arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(value)));
-    };
-    Value part = vector::ExtractStridedSliceOp::create(
-        b, x, ArrayRef<int64_t>{at}, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
-    Value square = arith::MulFOp::create(b, part, part), sum = real(coefficients.back());
-    for (double coefficient : llvm::reverse(coefficients.drop_back()))
-      sum = math::FmaOp::create(b, sum, square, real(coefficient));
-    result = vector::InsertStridedSliceOp::create(b, arith::MulFOp::create(b, part, sum), result,
-                                                  ArrayRef<int64_t>{at}, ArrayRef<int64_t>{1});
-  }
-  return result;
+  auto real = [&](double number) -> Value {
+    Attribute value = b.getF32FloatAttr(static_cast<float>(number));
+    return arith::ConstantOp::create(b,
+                                     DenseElementsAttr::get(cast<VectorType>(x.getType()), value));
+  };
+  Value square = arith::MulFOp::create(b, x, x), sum = real(coefficients.back());
+  for (double coefficient : llvm::reverse(coefficients.drop_back()))
+    sum = math::FmaOp::create(b, sum, square, real(coefficient));
+  return arith::MulFOp::create(b, x, sum);
 }
 
-/// Branch to the series, the shortest one that is right.
+/// Emit a branch on what is true of a warp.
+static Value emitBranch(ImplicitLocOpBuilder &b, Type type, Value condition,
+                        llvm::function_ref<Value()> then, llvm::function_ref<Value()> other) {
+  auto branch = scf::IfOp::create(b, TypeRange(type), condition, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  scf::YieldOp::create(b, then());
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, other());
+  return branch.getResult(0);
+}
+
+/// Branch to the short series where it is right for the whole vector, else for each slice to the
+/// long one or the formula.
 static void branchOnSize(math::TanhOp tanh) {
-  double factor = getNumber(tanh, fa::nvptx::kFactor);
-  ImplicitLocOpBuilder b(tanh.getLoc(), tanh);
-  Value x = tanh.getOperand(), greatest;
-  scf::IfOp outermost;
-  for (const Series &series : kSeries) {
-    SmallVector<double> coefficients =
-        scaleSeries(series, factor, getNumber(tanh, fa::nvptx::kScale));
-    if (coefficients.empty())
-      continue;
-    if (!greatest)
-      greatest = emitGreatest(b, x);
-    Value isLarge = emitIsLarge(b, greatest, series.most / factor);
-    auto branch = scf::IfOp::create(b, TypeRange(x.getType()), isLarge, true, true);
-    if (outermost)
-      scf::YieldOp::create(b, branch.getResults());
-    else
-      outermost = branch;
-    b.setInsertionPointToEnd(branch.elseBlock());
-    scf::YieldOp::create(b, emitSeries(b, x, coefficients));
-    b.setInsertionPointToEnd(branch.thenBlock());
-  }
-  if (!outermost)
+  double factor = getNumber(tanh, fa::nvptx::kFactor), scale = getNumber(tanh, fa::nvptx::kScale);
+  SmallVector<double> small = scaleSeries(kShort, factor, scale),
+                      moderate = scaleSeries(kLong, factor, scale);
+  if (small.empty() || moderate.empty())
     return;
-  tanh.replaceAllUsesWith(outermost.getResult(0));
-  tanh->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
-  scf::YieldOp::create(b, tanh.getResult());
+  ImplicitLocOpBuilder b(tanh.getLoc(), tanh);
+  Value x = tanh.getOperand();
+  SmallVector<Value> magnitudes = emitMagnitudes(b, x);
+  auto emitFormula = [&](Value slice) -> Value {
+    auto part = math::TanhOp::create(b, slice);
+    part->setAttrs(tanh->getAttrs());
+    return part;
+  };
+  auto emitLarger = [&](Value slice, int64_t number) {
+    return emitBranch(
+        b, slice.getType(), emitIsLarge(b, magnitudes[number], kLong.most / factor),
+        [&] { return emitFormula(slice); }, [&] { return emitSeries(b, slice, moderate); });
+  };
+  Value result = emitBranch(
+      b, x.getType(), emitIsLarge(b, emitGreatest(b, magnitudes), kShort.most / factor),
+      [&] { return emitBySlices(b, x, emitLarger); },
+      [&] {
+        return emitBySlices(b, x,
+                            [&](Value slice, int64_t) { return emitSeries(b, slice, small); });
+      });
+  tanh.replaceAllUsesWith(result);
+  tanh.erase();
 }
 
 //===----------------------------------------------------------------------===//

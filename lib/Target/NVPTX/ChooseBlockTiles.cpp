@@ -165,9 +165,9 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
       most = std::max(most, kMedium);
     }
   });
-  most = std::max(most, isMask && ops > kComparison  ? kSome
+  most = std::max(most, isMask && ops > kComparison                   ? kSome
                         : !isMask && (ops > kPlainOps || hasFunction) ? kLong
-                                                     : kLight);
+                                                                      : kLight);
   // Beside more than a few functions a tile takes registers.
   return !tile ? most : most <= kLong ? kTiles : std::max(most, kTensors);
 }

@@ -478,9 +478,8 @@ static void applyScale(OpBuilder &b, Location loc, BlockArgument score, double s
     scale *= factor;
   b.setInsertionPointToStart(score.getOwner());
   auto number = b.getF32FloatAttr(static_cast<float>(scale));
-  auto scaled =
-      arith::MulFOp::create(b, loc, score, arith::ConstantOp::create(b, loc, number),
-                            arith::FastMathFlags::contract);
+  auto scaled = arith::MulFOp::create(b, loc, score, arith::ConstantOp::create(b, loc, number),
+                                      arith::FastMathFlags::contract);
   if (merges) {
     product.replaceAllUsesWith(scaled);
     first->erase();
@@ -539,8 +538,8 @@ LogicalResult Backward::buildWeights() {
   } else {
     // What the score is multiplied by last is part of that factor, too.
     auto [before, last] = splitProduct(x);
-    exponent = arith::MulFOp::create(b, loc, before,
-                                     constant((plain ? scale : last) * kLog2E), contract);
+    exponent =
+        arith::MulFOp::create(b, loc, before, constant((plain ? scale : last) * kLog2E), contract);
     exponent = arith::AddFOp::create(b, loc, exponent, row(lses), contract);
   }
   Value p = math::Exp2Op::create(b, loc, exponent);
