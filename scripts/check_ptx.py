@@ -265,8 +265,9 @@ def cases(target, dtypes, whole):
 def fused_is_async(name):
     """Whether blocks of keys that add to dq have registers for asynchronous products."""
     dims, *features = name.split()[1:-1]
-    return max(map(int, dims[1:].split("/"))) <= 128 and ({*features} <= {"plain", "causal", "sink"} or
-                                                                features == ["tile"])
+    dims = [int(dim) for dim in dims[1:].split("/")]
+    return max(dims) <= 128 and ({*features} <= {"plain", "causal", "sink"} or features == ["tile"] or
+                                 ({*features} <= {"causal", "dropout"} and min(dims) == 128))
 
 
 def backward_cases(target, dtypes, whole):
