@@ -242,8 +242,8 @@ private:
   ImplicitLocOpBuilder b;
   IRMapping values;
   llvm::MapVector<Value, ViewParts> views;
-  /// Hold the word and the bit of each register of tiles whose elements lie in words: that of i1, or
-  /// the highest one of the byte that is an i8.
+  /// Hold the word and the bit of each register of tiles whose elements lie in words: that of i1,
+  /// or the highest one of the byte that is an i8.
   DenseMap<Value, Places> bytesInWords;
   /// Tiles of i1 whose words lanes have exchanged.
   llvm::DenseSet<Value> exchanged;

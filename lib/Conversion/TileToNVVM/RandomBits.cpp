@@ -162,12 +162,12 @@ LogicalResult Emitter::emitRandomBits(tile::RandomBitsOp op) {
   Value column = add(low(get(op.getColumn())), threadOffset(*layout, 1));
   // A thread of an accumulator's layout stands at rows and even columns below 8
   // from multiples of 8, so that its registers' offsets say which byte is theirs.
-  bool shared =
-      tile::divisorOf(op.getRow()) % 16 == 0 && tile::divisorOf(op.getColumn()) % 32 == 0 &&
-      most(layout->getLane(), 0, 16) < 8 && most(layout->getLane(), 1, 16) < 8 &&
-      llvm::all_of(
-          layout->getLane(), [](const tile::Mode &m) { return m.strides[1] % 2 == 0; }) &&
-      !most(layout->getWarp(), 0, 16) && !most(layout->getWarp(), 1, 32);
+  bool shared = tile::divisorOf(op.getRow()) % 16 == 0 &&
+                tile::divisorOf(op.getColumn()) % 32 == 0 && most(layout->getLane(), 0, 16) < 8 &&
+                most(layout->getLane(), 1, 16) < 8 &&
+                llvm::all_of(
+                    layout->getLane(), [](const tile::Mode &m) { return m.strides[1] % 2 == 0; }) &&
+                !most(layout->getWarp(), 0, 16) && !most(layout->getWarp(), 1, 32);
   SmallVector<Value> bytes;
   Places places;
   for (int64_t r = 0; r < layout->numRegs(); ++r) {
@@ -297,8 +297,7 @@ Value Emitter::packWords(Value tile) {
     for (int64_t r = 0; r < registers; ++r) {
       auto [word, bit] = placeOfRegister(r);
       Value one = arith::ExtUIOp::create(b, b.getI32Type(), extract(get(tile), r));
-      words[word] =
-          arith::OrIOp::create(b, words[word], arith::ShLIOp::create(b, one, i32(bit)));
+      words[word] = arith::OrIOp::create(b, words[word], arith::ShLIOp::create(b, one, i32(bit)));
     }
   }
   return fromElements(VectorType::get(words.size(), b.getI32Type()), words);

@@ -39,7 +39,7 @@ func.func @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: ten
   return %o, %lse : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
 }
 
-// CHECK: fa.map_blocks @dropout_backward_keys {{.*}}rows = 32 : i64
+// CHECK: fa.map_blocks @dropout_backward_keys {{.*}}rows = 64 : i64
 func.func @dropout(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: f32, %seed: i64, %offset: i64)
     -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = fa.attention query(%q) key(%k) value(%v) dropout(%p, %seed, %offset)

@@ -548,10 +548,9 @@ LogicalResult Backward::buildWeights() {
   Value kept = p;
   if (op.hasDropout()) {
     // A product may begin with what is added to it, so that is selected too, not 0 before the sum.
-    Value dropped = subtractsFirst() ? arith::NegFOp::create(b, loc, row(deltas)).getResult()
-                                     : row(deltas);
-    Value keeps =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, keep, constant(0));
+    Value dropped =
+        subtractsFirst() ? arith::NegFOp::create(b, loc, row(deltas)).getResult() : row(deltas);
+    Value keeps = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, keep, constant(0));
     kept = arith::SelectOp::create(b, loc, keeps, p, constant(0));
     less = arith::SelectOp::create(b, loc, keeps, less, dropped);
   }

@@ -382,7 +382,8 @@ Value Kernel::dropoutOf(Group &group) {
     return keep;
   keep = r.splat(1.0, r.scoresType());
   if (dropout)
-    keep = arith::SelectOp::create(r.b, r.loc, keptPairs(), r.splat(dropout->keptScale, r.scoresType()),
+    keep = arith::SelectOp::create(r.b, r.loc, keptPairs(),
+                                   r.splat(dropout->keptScale, r.scoresType()),
                                    r.splat(0.0, r.scoresType()));
   return named(keep, "keep");
 }

@@ -47,6 +47,8 @@ def evaluate(op, x):
         return (x[0] * x[1] + x[2]) & mask
     if kind in ("and", "or", "xor"):
         return {"and": x[0] & x[1], "or": x[0] | x[1], "xor": x[0] ^ x[1]}[kind] & mask
+    if kind == "neg":
+        return -x[0] & mask
     if kind == "not":
         return ~x[0] & mask
     if kind == "shl":

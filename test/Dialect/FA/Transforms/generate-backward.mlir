@@ -111,15 +111,21 @@ func.func @alibi(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf
 
 // -----
 
-// What is kept weighs dP and the probabilities that dV reads, not those of delta. For operands of 2 bytes LSE is
-// in base 2 and negated, and P = exp2(s scale log2(e) - lse2) is one fma and the exponential.
+// What is kept has dP and the probabilities that dV reads, everything has delta. The factor on what is kept is in LSE and
+// delta: f P, and dP - delta / f. For operands of 2 bytes LSE is in base 2 and negated, and P = exp2(s scale log2(e) - lse2) is one fma and the exponential.
 
 // CHECK-LABEL: func.func @dropout_backward(
 // CHECK-SAME:    %[[P:[a-z0-9]+]]: f32 {fa.name = "p"}, %[[SEED:[a-z0-9]+]]: i64 {fa.name = "seed"}, %[[OFFSET:[a-z0-9]+]]: i64
 // CHECK:         arith.extf %{{.*}} : tensor<?x64xbf16, #fa.axes<rows>> to tensor<?x64xf32, #fa.axes<rows>>
 // CHECK:         %[[NATURAL:.*]] = tile.load %{{.*}} dims [2] :
 // CHECK:         arith.constant -1.44269502 : f32
-// CHECK:         arith.mulf %[[NATURAL]], %{{.*}} fastmath<contract>
+// CHECK:         %[[BASE2:.*]] = arith.mulf %[[NATURAL]], %{{.*}} fastmath<contract>
+// CHECK:         arith.maxnumf %[[P]], %{{.*}} : f32
+// CHECK:         %[[FACTOR:.*]] = arith.divf
+// CHECK:         %[[LOG:.*]] = math.log2 %[[FACTOR]]
+// CHECK:         %[[LOGS:.*]] = tile.broadcast %[[LOG]]
+// CHECK:         arith.addf %[[BASE2]], %[[LOGS]]
+// CHECK:         arith.divf %{{.*}}, %[[FACTOR]] : f32
 // CHECK:         fa.pairwise {{.*}} dropout(%[[P]], %[[SEED]], %[[OFFSET]]) mask {
 // CHECK-NEXT:    } weights {
 // CHECK-NEXT:    ^bb0(%[[S:[a-z0-9]+]]: f32, %[[DP:[a-z0-9]+]]: f32, %[[KEEP:[a-z0-9]+]]: f32,
@@ -127,9 +133,11 @@ func.func @alibi(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf
 // CHECK-NEXT:      %[[X:.*]] = arith.mulf %[[S]], %[[C]] fastmath<contract>
 // CHECK:           %[[E:.*]] = arith.addf %[[X]], %{{.*}} fastmath<contract>
 // CHECK-NEXT:      %[[PROBABILITY:.*]] = math.exp2 %[[E]]
-// CHECK-NEXT:      %[[KEPT:.*]] = arith.mulf %[[KEEP]], %[[PROBABILITY]]
-// CHECK-NEXT:      %[[DKEPT:.*]] = arith.mulf %[[KEEP]], %[[DP]]
-// CHECK:           %[[DIFF:.*]] = arith.addf %[[DKEPT]]
+// CHECK:           %[[SUM:.*]] = arith.addf %[[DP]], %{{.*}} : f32
+// CHECK:           %[[DELTA:.*]] = tensor.extract
+// CHECK:           %[[KEEPS:.*]] = arith.cmpf une, %[[KEEP]], %{{.*}} : f32
+// CHECK:           %[[KEPT:.*]] = arith.select %[[KEEPS]], %[[PROBABILITY]], %{{.*}} : f32
+// CHECK-NEXT:      %[[DIFF:.*]] = arith.select %[[KEEPS]], %[[SUM]], %[[DELTA]] : f32
 // CHECK-NEXT:      %[[DS:.*]] = arith.mulf %[[PROBABILITY]], %[[DIFF]]
 // CHECK-NEXT:      fa.yield %[[KEPT]], %[[DS]]
 func.func @dropout(%q: tensor<?x8x?x64xbf16> {fa.name = "q"}, %k: tensor<?x8x?x64xbf16> {fa.name = "k"},

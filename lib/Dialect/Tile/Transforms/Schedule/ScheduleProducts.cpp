@@ -232,8 +232,8 @@ static bool isClearedAndRounded(Operation *op) {
 
 void ProductLoop::setCosts(ProductNode &node, Operation *op) const {
   // The same registers stand for all columns or rows of a broadcast.
-  node.aliases = isa<BroadcastOp, ColumnsOp, TransposeOp, arith::BitcastOp>(op) ||
-                 widensRead(op) || isClearedAndRounded(op);
+  node.aliases = isa<BroadcastOp, ColumnsOp, TransposeOp, arith::BitcastOp>(op) || widensRead(op) ||
+                 isClearedAndRounded(op);
   if (!node.aliases)
     for (Value result : op->getResults())
       node.registers += registersOf(result);
