@@ -510,7 +510,7 @@ TEST_F(NVPTXMath, ArmsOfABranchAgree) {
     auto function = *module->getOps<func::FuncOp>().begin();
     int branches = 0;
     function.walk([&](scf::IfOp) { ++branches; });
-    ASSERT_EQ(branches, 1 + 32 / 8);
+    ASSERT_EQ(branches, 1 + 32 / 16);
     takeArms(function, arm > 0, arm > 1);
     Emulator emulator(function);
     double end = ends[arm] / factor, worst = 0;

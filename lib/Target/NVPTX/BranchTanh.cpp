@@ -13,7 +13,7 @@
 //   3. The greatest magnitude of what a lane has of the operand is taken: of two elements by a
 //      maximum of magnitudes, of these as integers, three at a time.
 //   4. The warp votes. Where all its operands are small, a polynomial takes the place of the
-//      formula; else it votes on slices of eight, of which those that are moderate take a longer
+//      formula; else it votes on slices of sixteen, of which those that are moderate take a longer
 //      polynomial. None has a special function.
 //
 // Both constants are in the polynomials' coefficients. Three rules keep to programs that have the
@@ -158,7 +158,7 @@ static const Series kLong = {0.9,
                               -0.052062435651598564, 0.017465635959268713, -0.003444021197466185}};
 
 /// Elements of a vector for which code is emitted together.
-static constexpr int64_t kSlice = 8;
+static constexpr int64_t kSlice = 16;
 
 /// Return the coefficients of scale tanh(factor x) as a series in x; none where f32 has not all.
 static SmallVector<double> scaleSeries(const Series &series, double factor, double scale) {

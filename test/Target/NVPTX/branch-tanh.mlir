@@ -5,7 +5,7 @@
 
 // Both constants go into all three arms, the latter through the choice between a score and infinity. The magnitudes of two
 // elements are an instruction, and so are three of these; the limits are 0.28 and 0.9 over 0.5, as bits. Beyond the first
-// the warp votes on each slice of eight.
+// the warp votes on each slice of sixteen.
 // CHECK-LABEL: @branch
 // CHECK-NOT: arith.mulf
 // CHECK-COUNT-16: abs.ftz.f32 b, $2;{{.*}}max.NaN.ftz.f32 a, a, b;
@@ -14,24 +14,24 @@
 // CHECK: %[[ABOVE:.*]] = arith.cmpi sgt, %{{.*}}, %[[SMALL]] : i32
 // CHECK: %[[ANY:.*]] = nvvm.vote.sync any %{{.*}}, %[[ABOVE]] -> i1
 // CHECK: %[[SCORE:.*]] = scf.if %[[ANY]] -> (vector<32xf32>) {
-// CHECK:   %[[SLICE:.*]] = vector.extract_strided_slice %arg0 {offsets = [0], sizes = [8], strides = [1]}
+// CHECK:   %[[SLICE:.*]] = vector.extract_strided_slice %arg0 {offsets = [0], sizes = [16], strides = [1]}
 // CHECK:   %[[MODERATE:.*]] = arith.constant 1072064102 : i32
 // CHECK:   %[[BEYOND:.*]] = arith.cmpi sgt, %{{.*}}, %[[MODERATE]] : i32
 // CHECK:   %[[ANY_BEYOND:.*]] = nvvm.vote.sync any %{{.*}}, %[[BEYOND]] -> i1
-// CHECK:   scf.if %[[ANY_BEYOND]] -> (vector<8xf32>) {
-// CHECK:     math.tanh %[[SLICE]] {factor = 5.000000e-01 : f32, scale = 3.000000e+00 : f32, tile.absolute_error} : vector<8xf32>
+// CHECK:   scf.if %[[ANY_BEYOND]] -> (vector<16xf32>) {
+// CHECK:     math.tanh %[[SLICE]] {factor = 5.000000e-01 : f32, scale = 3.000000e+00 : f32, tile.absolute_error} : vector<16xf32>
 // CHECK:   } else {
 // CHECK-COUNT-5: math.fma
 // CHECK-NOT: math.fma
-// CHECK:   vector.extract_strided_slice %arg0 {offsets = [8], sizes = [8], strides = [1]}
-// CHECK-COUNT-3: nvvm.vote.sync
+// CHECK:   vector.extract_strided_slice %arg0 {offsets = [16], sizes = [16], strides = [1]}
+// CHECK: nvvm.vote.sync
 // CHECK-NOT: nvvm.vote.sync
 // CHECK: } else {
-// CHECK:   %[[PART:.*]] = vector.extract_strided_slice %arg0 {offsets = [0], sizes = [8], strides = [1]}
-// CHECK:   %[[SQUARE:.*]] = arith.mulf %[[PART]], %[[PART]] : vector<8xf32>
+// CHECK:   %[[PART:.*]] = vector.extract_strided_slice %arg0 {offsets = [0], sizes = [16], strides = [1]}
+// CHECK:   %[[SQUARE:.*]] = arith.mulf %[[PART]], %[[PART]] : vector<16xf32>
 // CHECK-COUNT-2: math.fma %{{.*}}, %[[SQUARE]], %{{.*}}
-// CHECK:   arith.mulf %[[PART]], %{{.*}} : vector<8xf32>
-// CHECK-COUNT-6: math.fma
+// CHECK:   arith.mulf %[[PART]], %{{.*}} : vector<16xf32>
+// CHECK-COUNT-2: math.fma
 // CHECK-NOT: math.fma
 // CHECK: }
 // CHECK: scf.if
@@ -73,7 +73,7 @@ func.func @branch(%x: vector<32xf32>, %masked: i1, %visible: vector<32xi1>) -> v
 // CHECK-LABEL: @shared
 // CHECK: nvvm.vote
 // CHECK: %[[RESULT:.*]] = scf.if
-// CHECK: math.tanh %{{.*}} {tile.absolute_error} : vector<8xf32>
+// CHECK: math.tanh %{{.*}} {tile.absolute_error} : vector<16xf32>
 // CHECK: arith.mulf %[[RESULT]]
 // CHECK: return
 // FEWER-LABEL: @shared

@@ -119,7 +119,7 @@ def GPUBranchTanh : Pass<"gpu-branch-tanh"> {
   let description = [{
     What: of vectors of `fewest` elements or more, `tanh` with `tile.absolute_error` becomes a
     branch on the greatest magnitude that the warp has of its operand. Up to 0.28 a polynomial
-    of three coefficients takes its place. Else each slice of eight elements is a branch: up to 0.9
+    of three coefficients takes its place. Else each slice of sixteen elements is a branch: up to 0.9
     there is a polynomial of six coefficients; beyond, at infinities and where one is NaN, the
     formula of `gpu-lower-math`. A constant that multiplies the operand, and one that
     multiplies all results, also where a choice between them and infinity comes first, goes into
