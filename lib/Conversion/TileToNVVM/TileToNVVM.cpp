@@ -674,10 +674,11 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](SchedulerNextOp op) { return emitSchedulerNext(op); })
       .Case([&](KernelWaitOp) {
         NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
-        if (!tile::runsBeside(source))
-          pinAwaited();
         if (startsNextLate())
           startNext();
+        // What runs beside the kernel before takes nothing of it.
+        if (!tile::runsBeside(source))
+          pinAwaited();
         return success();
       })
       .Case([&](BlockCountOp op) {

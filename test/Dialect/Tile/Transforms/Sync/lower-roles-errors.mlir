@@ -48,7 +48,7 @@ tile.func @two_warps(%x: !tile.view<?x64xf16>, %t: index)
 !out = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-tile.func @adds_after(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf32, #order>, %t: index)
+tile.func @ring_c4_added(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf32, #order>, %t: index)
     grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
   %sums = tile.ring : !sums
   %r = tile.ring in(%sums at 0 : !sums) : !out
@@ -74,7 +74,7 @@ tile.func @adds_after(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf32, #order>
 !sums = !tile.ring<1 x 4096xf32, #tile.swizzle<128>>
 !out = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
 
-tile.func @inside_without_roles(%x: !tile.view<?x64xf16>, %t: index)
+tile.func @ring_c4(%x: !tile.view<?x64xf16>, %t: index)
     grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
   %sums = tile.ring : !sums
   // expected-error @+1 {{(ring_c4) lies in another ring, which warps without roles do not share by turns; give it its own memory}}
