@@ -121,6 +121,7 @@ SPILLS = {
         "bf16 d128/128 causal dropout backward": {"k_backward_keys": 172},
         "bf16 d160/160 causal dropout backward": {"k_backward_keys": 8},
         "bf16 d192/128 causal dropout backward": {"k_backward_keys": 60},
+        "f16 d192/128 causal dropout backward": {"k_backward_keys": 60},
         "bf16 d192/192 causal dropout backward": {"k_backward_keys": 92},
         "f16 d64/64 causal dropout backward": {"k_backward_keys": 48},
         "f16 d128/128 causal dropout backward": {"k_backward_keys": 172},
@@ -160,8 +161,8 @@ SPILLS = {
         # A few registers, written and read once for each work tile, none in the steps of its loop.
         "bf16 d128/128 causal tile backward": {"k_backward_keys": 8},
         "f16 d128/128 causal tile backward": {"k_backward_keys": 8},
-        "bf16 d128/128 tile fused backward": {"k_backward_keys": 40},
-        "f16 d128/128 tile fused backward": {"k_backward_keys": 40},
+        "bf16 d128/128 tile fused backward": {"k_backward_keys": 56},
+        "f16 d128/128 tile fused backward": {"k_backward_keys": 56},
         "bf16 d128/128 softcap backward": {"k_backward_keys": 16},
         "bf16 d128/128 causal softcap backward": {"k_backward_keys": 28},
         "bf16 d128/128 softcap backward--unaligned": {"k_backward_rows": 8},
@@ -171,7 +172,7 @@ SPILLS = {
         # One accumulator more than the split form has, and addresses of what is read and added.
         "bf16 d64/64 plain fused backward": {"k_backward_keys": 8},
         "bf16 d96/96 causal fused backward": {"k_backward_keys": 88},
-        "f16 d64/64 causal fused backward": {"k_backward_keys": 108},
+        "f16 d64/64 causal fused backward": {"k_backward_keys": 188},
         "f16 d128/128 causal fused backward": {"k_backward_keys": 92},
     },
 }
