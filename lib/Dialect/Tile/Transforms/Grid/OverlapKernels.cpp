@@ -8,11 +8,10 @@
 // For each kernel of an entry but the first:
 //
 //   1. mark it `tile.dependent`;
-//   2. where it has products and neither takes what the other writes, nor any that runs beside
-//   that,
-//      let it run beside the one before: it waits for that as its last op, and the first of those
-//      beside each other lets the next one start after its own wait. So what both need is there,
-//      and SMs that are done with the one take blocks of the other;
+//   2. where it has products and is independent of the one before, and of all that run beside
+//      that, let it run beside them: it waits for the one before as its last op, and the first of
+//      those beside each other lets the next one start after its own wait. So what both need is
+//      there, and SMs that are done with the one take blocks of the other;
 //   3. else find the first op that may touch memory other than to load inputs, which no kernel of
 //      the entry writes. Where that is an if of two branches, each branch has such an op of its
 //      own;
