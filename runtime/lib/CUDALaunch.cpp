@@ -242,8 +242,11 @@ llvm::Error Executor::start(const Manifest &entry, const BoundArguments &bound, 
       values[i] = valueOf(parameter, bound.arguments);
       addresses[i] = mapped ? static_cast<void *>(map++) : &values[i];
     }
-    if (plan.blocks[k] == 0)
+    // The next one may count on what this one would have waited for.
+    if (plan.blocks[k] == 0) {
+      follows = false;
       continue;
+    }
     CUresult result =
         startKernel(device->driver, variants[plan.variant].functions[k], kernel, plan.blocks[k],
                     follows && kernel.dependent, stream, addresses.data());

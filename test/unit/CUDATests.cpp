@@ -204,6 +204,19 @@ TEST_F(CUDA, OverlapsTheKernelsOfALaunch) {
   EXPECT_EQ(first.split('(').first, "fake_plain<3,1,1;32,1,1;0;77>");
   EXPECT_EQ(second.split('(').first, "fake_plain<6,1,1;64,1,1;16;77;dependent>");
   fa_program_free(program);
+  // Not after one that is left out, since it has no blocks: that has waited for nothing.
+  size_t last = manifest.rfind("{\"name\": \"fake_plain\"");
+  std::string none = manifest.substr(last, manifest.find("]]}", last) + 3 - last);
+  std::string blocks = R"({"*": [{"min": [[0, 0], 2]}, 3]})";
+  manifest.insert(last, none.replace(none.find(blocks), blocks.size(), "0") + ", ");
+  program = load(nullptr, manifest.c_str());
+  fake<void()>("fakeReset")();
+  ASSERT_EQ(launch.run(program, reinterpret_cast<void *>(77)), "");
+  text = launches();
+  std::tie(first, second) = llvm::StringRef(text).split('\n');
+  EXPECT_EQ(first.split('(').first, "fake_plain<3,1,1;32,1,1;0;77>");
+  EXPECT_EQ(second.split('(').first, "fake_plain<6,1,1;64,1,1;16;77>");
+  fa_program_free(program);
   EXPECT_TRUE(llvm::cantFail(cuda::Driver::load(FA_FAKE_LIBCUDA))->startsDependents());
   EXPECT_FALSE(llvm::cantFail(cuda::Driver::load(FA_FAKE_LIBCUDA_MAPLESS))->startsDependents());
   Settings old("version=12020");

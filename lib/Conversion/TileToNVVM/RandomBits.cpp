@@ -244,7 +244,7 @@ FailureOr<bool> Emitter::emitCompareBytes(Operation *op) {
                   : answers;
       }
       moved.push_back(ptx("movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r", b.getI32Type(),
-                          {all}, /*sideEffects=*/false)[0]);
+                          {all}, /*sideEffects=*/true)[0]);
     }
     for (const LaneBytes::Place &place : lanes.places)
       places.push_back({moved[place.word / kWords],

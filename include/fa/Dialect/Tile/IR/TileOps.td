@@ -125,7 +125,8 @@ def Tile_KernelWaitOp : Tile_Op<"kernel_wait", [MemoryEffects<[MemRead, MemWrite
     before that one. A kernel with `tile.dependent`, which starts earlier, comes to this op once on
     each path, before it takes what a kernel of the entry writes and before it writes itself; or, if
     neither takes what the other writes, in the end. Such a kernel starts when all before the other
-    one have ended.
+    one have ended: that one lets it start after its own wait, and a launch that leaves out the other
+    one starts it when all before it have ended.
 
     Created by `tile-overlap-kernels`; removed by `convert-tile-to-nvvm`.
 
