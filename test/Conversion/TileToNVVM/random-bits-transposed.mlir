@@ -19,7 +19,7 @@
 // CHECK: "prmt.b32 $0, $1, $2, $3;", "=r,r,r,r" %{{.*}}, %{{.*}}, %[[HALF]]
 // CHECK-COUNT-4: arith.subi
 // CHECK-NOT: arith.subi
-// CHECK: %[[MOVED:.*]] = llvm.inline_asm asm_dialect = att "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;"
+// CHECK: %[[MOVED:.*]] = llvm.inline_asm has_side_effects asm_dialect = att "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;"
 // CHECK-NOT: movmatrix
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "mov.b32 $0, $1;", "=r,r" %[[MOVED]]
 // CHECK: llvm.return
@@ -74,13 +74,13 @@ tile.func @all(%seed: i64 {tile.name = "seed"}, %offset: i64 {tile.name = "offse
 
 // Round a loop they go as words, and are taken apart where they are used: here to clear pairs of 16-bit elements.
 // CHECK-LABEL: llvm.func @carried(
-// CHECK: %[[FIRST:.*]] = llvm.inline_asm asm_dialect = att "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;"
+// CHECK: %[[FIRST:.*]] = llvm.inline_asm has_side_effects asm_dialect = att "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;"
 // CHECK: %[[INIT:.*]] = vector.broadcast %[[FIRST]] : i32 to vector<1xi32>
 // CHECK: scf.for {{.*}} iter_args(%[[WORDS:.*]] = %[[INIT]]) -> (vector<1xi32>)
 // CHECK: %[[WORD:.*]] = vector.extract %[[WORDS]][0]
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "mov.b32 $0, $1;", "=r,r" %[[WORD]]
 // CHECK: "prmt.b32 $0, $1, $2, {{[0-9]+}};", "=r,r,r" %{{.*}}, %{{.*}}
-// CHECK: %[[NEXT:.*]] = llvm.inline_asm asm_dialect = att "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;"
+// CHECK: %[[NEXT:.*]] = llvm.inline_asm has_side_effects asm_dialect = att "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;"
 // CHECK: %[[YIELDED:.*]] = vector.broadcast %[[NEXT]] : i32 to vector<1xi32>
 // CHECK: scf.yield %[[YIELDED]] : vector<1xi32>
 tile.func @carried(%seed: i64 {tile.name = "seed"}, %offset: i64 {tile.name = "offset"},
