@@ -1,14 +1,16 @@
 """What fa-opt knows of a program beside what a bench measured: the time that its report estimates, what
-tiles visit, and the passes that may be left out."""
+tiles visit, the passes that may be left out, and whether that changes the program's code."""
 
 import functools
 import json
 import os
+import re
 import subprocess
 
 # Of fa_compile_options, as fa-opt calls them.
 OPTIONS = {"rows": "--tile-rows=", "keys": "--tile-keys=", "warps": "--tile-warps=",
            "leave_out": "--leave-out="}
+FLAGS = {"deterministic": "--deterministic", "fused": "--fused"}  # of gradients
 
 
 def find_compiler(library):
@@ -60,3 +62,21 @@ def visited(compiler, text, target, device, shape, choices, visible):
     if cost is None or cost["depends_on_data"] and cost["visited_flops"] < visible:
         return None
     return cost["visited_flops"] / (cost["visible_flops"] or visible)
+
+
+def code_of(compiler, text, target, choices, backward):
+    """The kernels in PTX that a launch of the entry of `text`, or of its gradients, runs."""
+    command = [compiler, "-", "--emit=ptx", "--target=" + target] + ["--backward"] * backward
+    command += [FLAGS[name] if name in FLAGS else OPTIONS[name] + str(value) for name, value in choices.items()]
+    kernels = run_compiler(tuple(command), text).split(".visible .entry ")[1:]
+    return [kernel for kernel in kernels if ("_backward" in re.match(r"\w+", kernel)[0]) == backward]
+
+
+def changes_code(compiler, text, target, choices, backward):
+    """Whether leaving out the passes of `choices` makes other code than the other choices alone do, or none."""
+    with_all = {name: value for name, value in choices.items() if name != "leave_out"}
+    try:
+        return (code_of(compiler, text, target, choices, backward) !=
+                code_of(compiler, text, target, with_all, backward))
+    except RuntimeError:
+        return True

@@ -19,9 +19,10 @@ second half is timed by CUDA events, and rivals take turns for three rounds (--r
 SM clock, the power and the energy for a TFLOP as NVML has them. --bursts adds 15 rounds of 5 ms each, in which a
 rival runs at the clock that the one before it left.
 
---backward times gradients, whose forward has no variants. Every --variant is one more rival of ours; --ablation adds one per schedule pass that may be left out, as fa-opt
-lists them; --against adds those of another build of libfa.so, named `before`. A peer that cannot be imported is
-left out, and the first lines and the JSON say why. Outputs are checked against float32 first, on 256 rows of two heads.
+--backward times gradients, whose forward has no variants. Every --variant is one more rival of ours; --ablation adds
+one per schedule pass that may be left out, as fa-opt lists them, and times those that make other code; --against adds
+those of another build of libfa.so, named `before`. A peer that cannot be imported is left out, and the first lines
+and the JSON say why. Outputs are checked against float32 first, on 256 rows of two heads.
 `gpu_cases.py` has the cases, `gpu_gallery.py` those of examples/gallery, `gpu_peers.py` the peers. --estimate adds
 measured / estimated time of ours, as the report of fa-opt estimates it at the same shape for the same target and
 device; what tiles visit is of that report too.
@@ -49,7 +50,7 @@ else:
         sys.exit("gpu_compare.py: compares with PyTorch, which is not here; pip install torch")
     import gpu_peers
 
-from estimate import estimate, find_compiler, visited
+from estimate import changes_code, estimate, find_compiler, visited
 from fa_ctypes import Library
 from gpu_cases import HIDDEN, TOKENS, program, reference, reference_gradients, refusal
 from gpu_clock import open_meter, time_bursts, time_rivals
@@ -86,10 +87,17 @@ def make_ours(library, target, lse, case, d, captures, q, k, v, variant):
     return run
 
 
-def make_rivals(libraries, options, section, name, d, q, k, v):
-    """-> ({label: a function that runs it}, {label: why there is none}, all labels in order)"""
-    rivals, missing, order = {}, {}, []
-    case = CASES[name]
+def is_timed(compiler, options, section, text, variant):
+    """Whether a variant is a rival: in an ablation, one whose code is other than with all passes."""
+    choices = parse_variant(section.choices_of(variant))
+    return (not section.ablation or "leave_out" not in choices or
+            changes_code(compiler, text, target_of(options), choices, section.backward))
+
+
+def make_rivals(libraries, compiler, options, section, name, d, q, k, v):
+    """-> ({label: a function that runs it}, {label: why there is none}, labels of what is ours again, all labels in order)"""
+    rivals, missing, same, order = {}, {}, [], []
+    case, text = CASES[name], program(CASES[name], d, section.lse)
     captures = case.captures(*q.shape[:3])
     rows = torch.arange(q.shape[2], device="cuda")
     rows = torch.cat([rows[:128], rows[-128:]])
@@ -122,13 +130,16 @@ def make_rivals(libraries, options, section, name, d, q, k, v):
             add(peer, 0.05, gpu_peers.make_peer, peer, case, captures, q, k, v, section.lse)
     for whose, library in libraries.items():
         for variant in section.variant:
-            if section.backward:
+            if not is_timed(compiler, options, section, text, variant):
+                order.append(label_of(variant, whose))
+                same.append(order[-1])
+            elif section.backward:
                 add(label_of(variant, whose), 0.02, make_our_gradients, library, options.target, case, d, captures,
                     q, k, v, do, section.choices_of(variant))
-                continue
-            add(label_of(variant, whose), 0.02, make_ours, library, options.target, section.lse, case, d,
-                captures, q, k, v, section.choices_of(variant))
-    return rivals, missing, order
+            else:
+                add(label_of(variant, whose), 0.02, make_ours, library, options.target, section.lse, case, d,
+                    captures, q, k, v, section.choices_of(variant))
+    return rivals, missing, same, order
 
 
 def make_our_gradients(library, target, case, d, captures, q, k, v, do, variant):
@@ -210,11 +221,13 @@ def ask_reports(compiler, options, section, name, d, n):
 def prepare(libraries, compiler, options, sections):
     """Compiles what will be timed, and asks for its reports, on many threads: libfa finds programs again, and
     estimate.py answers. What fails here does so again where it is reported."""
-    def compile(library, text, variant, backward):
+    def compile(library, text, choices, backward, section, variant):
         try:
-            library.compile(text, target=options.target, **({} if backward else parse_variant(variant)))
+            if not is_timed(compiler, options, section, text, variant):
+                return
+            library.compile(text, target=options.target, **({} if backward else parse_variant(choices)))
             if backward:
-                library.compile(text, target=options.target, backward=1, **parse_variant(variant))
+                library.compile(text, target=options.target, backward=1, **parse_variant(choices))
         except RuntimeError:
             pass
     programs, cells = {}, []
@@ -222,15 +235,16 @@ def prepare(libraries, compiler, options, sections):
         for d, n, name in section.cells():
             cells.append((section, name, d, n))
             for variant in section.variant:
-                programs.update({(library, program(CASES[name], d, section.lse), section.choices_of(variant), section.backward): None
-                                 for library in libraries.values()})
+                programs.update({(library, program(CASES[name], d, section.lse), section.choices_of(variant),
+                                  section.backward): (section, variant) for library in libraries.values()})
 
     def each(function, items, threads):
         with concurrent.futures.ThreadPoolExecutor(max(1, threads)) as pool:
             for _ in pool.map(lambda item: function(*item), items):
                 pass
     cores = os.cpu_count() or 1
-    each(compile, programs, cores // 3)  # two threads more compile a program's other variants
+    # Two threads more compile a program's other variants.
+    each(compile, [(*program, *whose) for program, whose in programs.items()], cores // 3)
     each(lambda *cell: ask_reports(compiler, options, *cell), cells, cores)
     print("%d programs in %d cells" % (len(programs), len(cells)))
 
@@ -241,7 +255,7 @@ def compare(libraries, compiler, options, meter, section, name, d, n):
     torch.manual_seed(0)
     q, k, v = (torch.randn(batch, n, h, size, dtype=torch.bfloat16, device="cuda").transpose(1, 2)
                for h, size in ((heads, d), (key_heads, d), (key_heads, CASES[name].value_size or d)))
-    rivals, missing, order = make_rivals(libraries, options, section, name, d, q, k, v)
+    rivals, missing, same, order = make_rivals(libraries, compiler, options, section, name, d, q, k, v)
     figures = time_rivals(rivals, options.milliseconds, options.rounds, meter)
     speed = lambda time: flops_of(section, name, d, n) / time * 1e-9
     ratios, seconds, failed = ask_reports(compiler, options, section, name, d, n)
@@ -249,7 +263,7 @@ def compare(libraries, compiler, options, meter, section, name, d, n):
            "tflops": {label: speed(figure.time()) for label, figure in figures.items()},
            "mhz": {label: figure.mhz() for label, figure in figures.items() if figure.mhz()},
            "watts": {label: figure.watts() for label, figure in figures.items() if figure.watts()},
-           "missing": missing, "visited": ratios,
+           "missing": missing, "same": same, "visited": ratios,
            "estimated_tflops": {label: speed(seconds[label] * 1e3) for label in figures
                                 if options.estimate and label in seconds}}
     if options.bursts:

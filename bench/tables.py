@@ -47,8 +47,11 @@ def peers_of(rows):
 
 
 def figure(row, name, compared=False):
-    """Return `value` or `value (ours / value)` of one rival, `none` where it has no figure for a reason, else nothing."""
+    """Return `value` or `value (ours / value)` of one rival, `none` where it has no figure for a reason, `same`
+    where its code is that of all passes, else nothing."""
     value, ours = row["tflops"].get(name), row["tflops"].get("ours")
+    if name in row.get("same", ()):
+        return "same"
     if value is None:
         return "none" if name in row.get("missing", {}) else ""
     return f"{value:.0f}" + (f" ({ours / value:.2f})" if compared and ours else "")
@@ -70,6 +73,8 @@ def number(value, digits=2):
 
 def compare_line(row, name):
     """One rival of a cell, as gpu_compare.py prints it."""
+    if name in row.get("same", ()):
+        return "%s: the same code" % name
     if name not in row["tflops"]:
         return "%s: none: %s" % (name, row["missing"][name])
     said = ["%-8s %4.0f TFLOP/s" % (name, row["tflops"][name])]
@@ -236,7 +241,7 @@ def ablation(rows):
     for n in sorted({n for n, _, _ in cells}):
         sizes = sorted({d for length, d, _ in cells if length == n})
         variants = [name for name in rivals_of([row for row in rows if row["n"] == n]) if is_own(name)]
-        lines += [f"What each pass is worth at n = {n}, TFLOP/s:", ""]
+        lines += [f"What each pass is worth at n = {n}, TFLOP/s; `same` where it changes nothing of the code:", ""]
         lines += header("full / causal", *(f"d = {d}" for d in sizes))
         for name in variants:
             whose, _, label = name.partition(" ")

@@ -30,8 +30,10 @@ static const char kHelp[] =
   --full              every combination of dtype, head size, mask and score
   --repeats=N         launches that must give the same bits (default 250)
   --list              print the names and run nothing
+  --part=I/N          every N-th test, from the I-th on: N processes, in which drivers compile beside each other
   --require-device    fail where there is no device, instead of skipping
   --threads=N         tests at a time; compiling and the reference take the CPU
+  --seconds=N         begin no test after N seconds; the others count as skipped
   --timeout=SECONDS   give up on a test that hangs (default 300)
   --verbose           print every failure, not the first 20 alone
 
@@ -45,7 +47,7 @@ struct Options {
   Target target;
   std::string filter;
   bool list = false, requireDevice = false, verbose = false;
-  int threads = 0, timeout = 300;
+  int threads = 0, timeout = 300, seconds = 0, part = 1, parts = 1;
 };
 
 /// Runs tests on threads and prints what fails.
@@ -57,11 +59,13 @@ public:
 
 private:
   void work();
+  llvm::Error runTest(const Test &test);
   void finish(size_t test, llvm::Error result);
 
   static constexpr int kShown = 20;
   const std::vector<Test> &tests;
   const Options &options;
+  const Clock::time_point start = Clock::now();
   std::mutex mutex;
   std::condition_variable done;
   // For those that run alone, which stand after the others.
@@ -93,6 +97,13 @@ void Runner::finish(size_t test, llvm::Error result) {
   idle.notify_all();
 }
 
+llvm::Error Runner::runTest(const Test &test) {
+  if (options.seconds && Clock::now() - start > std::chrono::seconds(options.seconds))
+    return llvm::createStringError(std::string(kSkipped) +
+                                   "not begun within --seconds=" + std::to_string(options.seconds));
+  return test.body(options.target);
+}
+
 void Runner::work() {
   for (;;) {
     size_t mine;
@@ -105,7 +116,7 @@ void Runner::work() {
         idle.wait(lock, [&] { return finished == mine; });
       running[mine] = Clock::now();
     }
-    finish(mine, tests[mine].body(options.target));
+    finish(mine, runTest(tests[mine]));
   }
 }
 
@@ -150,6 +161,13 @@ static bool isDevice(const std::string &name) {
          name.find_first_not_of("0123456789", 5) == std::string::npos;
 }
 
+/// Read I/N, of 1 <= I <= N; return false for anything else.
+static bool readPart(const std::string &value, Options &options) {
+  char end;
+  return std::sscanf(value.c_str(), "%d/%d%c", &options.part, &options.parts, &end) == 2 &&
+         options.part >= 1 && options.part <= options.parts;
+}
+
 /// Reads the arguments; prints what is wrong with them.
 static bool parse(int argc, char **argv, Options &options) {
   for (int i = 1; i < argc; ++i) {
@@ -189,6 +207,15 @@ static bool parse(int argc, char **argv, Options &options) {
     } else if (name == "--timeout" && !flag) {
       if (!number(options.timeout, 86400))
         return false;
+    } else if (name == "--seconds" && !flag) {
+      if (!number(options.seconds, 86400))
+        return false;
+    } else if (name == "--part" && !flag) {
+      if (!readPart(value, options)) {
+        std::fprintf(stderr, "fa-test-gpu: --part takes I/N, 1 <= I <= N, got '%s'\n",
+                     value.c_str());
+        return false;
+      }
     } else if (text == "--full")
       options.target.full = true;
     else if (text == "--list")
@@ -227,9 +254,11 @@ int main(int argc, char **argv) {
   addBackward(all);
   addMatrix(all, options.target.full);
   // Those that run alone come last.
+  int matching = 0;
   for (bool alone : {false, true})
     for (Test &test : all)
-      if (test.alone == alone && matches(test.name, options.filter))
+      if (test.alone == alone && matches(test.name, options.filter) &&
+          matching++ % options.parts == options.part - 1)
         tests.push_back(std::move(test));
   if (tests.empty()) {
     std::fprintf(stderr, "fa-test-gpu: no test matches '%s'; --list prints their names\n",

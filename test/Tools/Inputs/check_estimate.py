@@ -24,3 +24,10 @@ assert ask("sm_80", "NVIDIA A100-SXM4-80GB") > ask("sm_80", "NVIDIA H200")
 # Choices are passed on; where the report does not know one, there is no estimate.
 assert ask("sm_90a", "NVIDIA H200", rows=128, keys=64, warps=8) != ask("sm_90a", "NVIDIA H200")
 assert ask("sm_90a", "NVIDIA H200", stages=3) is None
+# Of two passes one has nothing to do here; gradients are told from the forward, and a name that is no pass is for others to report.
+changes = lambda name, backward, **choices: estimate.changes_code(
+    compiler, text, "sm_90a", {"leave_out": name, **choices}, backward)
+assert changes("tile-fold-scale", False) and not changes("tile-sort-grid", False)
+assert not changes("tile-fold-scale", True, fused=1) and changes("tile-merge-reductions", True, fused=1)
+assert not changes("tile-merge-reductions", True, deterministic=1)
+assert changes("tile-no-such-pass", False)
