@@ -272,6 +272,6 @@ def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, 
                          % (query.shape[1], key.shape[1]))
     add_mask(launch, score_mod, block_mask)
     if scale is not None:
-        launch.add("scale", float(scale))
+        launch.add_scale(scale)
     output, lse = launch.run(return_lse)
     return (output, lse) if return_lse else output

@@ -149,7 +149,7 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
         sink = s_aux if s_aux.dtype in (dtype, torch.float32) else s_aux.to(torch.float32)
         launch.add("sink", {torch.float16: "f16", torch.bfloat16: "bf16"}.get(sink.dtype, "f32"), tensors=(sink,))
     if scaling is not None:
-        launch.add("scale", float(scaling))
+        launch.add_scale(scaling)
     if dropout:
         launch.add_dropout(dropout)
     # As transformers decides it for FlashAttention.

@@ -197,6 +197,34 @@ class Ops(unittest.TestCase):
                 [thread.join() for thread in threads]
                 self.assertFalse(wrong)
 
+    def test_other_device(self):
+        """Tensors may be on a device that is not the current one; programs, streams and graphs are that device's."""
+        skip_without(self, "cuda")
+        if torch.cuda.device_count() < 2:
+            self.skipTest("needs two GPUs")
+        results = []
+        for device in ("cuda:0", "cuda:1"):
+            x = [y.to(device).detach().requires_grad_() for y in draw("cpu", torch.float16)]
+            self.assertEqual(torch.cuda.current_device(), 0)
+            o = flash_attn_func(*x, causal=True)
+            gradients = torch.autograd.grad(o, x, torch.ones_like(o))
+            self.assertEqual({str(y.device) for y in (o, *gradients)}, {device})
+            results.append([y.cpu() for y in (o, *gradients)])
+            torch.manual_seed(3)
+            dropped = flash_attn_func(*x, dropout_p=0.5)
+            torch.manual_seed(3)
+            self.assertTrue(torch.equal(flash_attn_func(*x, dropout_p=0.5), dropped))
+            # After work on a stream of that device that takes a while.
+            with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream(device)):
+                late = x[0].detach() * 0
+                torch.cuda._sleep(20_000_000)
+                late += x[0]
+                self.assertTrue(torch.equal(flash_attn_func(late, *x[1:], causal=True), o))
+        for one, other in zip(*results):
+            self.assertTrue(torch.equal(one, other))
+        with self.assertRaisesRegex(ValueError, "key is on cuda:1 and query on cuda:0; move it there"):
+            flash_attn_func(x[0].to("cuda:0"), *x[1:])
+
     def test_autocast(self):
         for device in devices():
             with self.subTest(device=device):
