@@ -50,6 +50,16 @@ def static(size: int) -> int:
     return _SIZES[size] if torch.compiler.is_compiling() else size
 
 
+def constant(number: Any) -> Any:
+    """Return a number that programs are made for; what torch.compile has as a symbol is one, with a guard, as a key."""
+    return list({number: None})[0] if torch.compiler.is_compiling() else number
+
+
+def find_shared(shape: Sequence[int]) -> tuple[bool, ...]:
+    """Return which sizes are 1; a branch, for torch.compile would keep a comparison of symbols."""
+    return tuple([True if size == 1 else False for size in shape])
+
+
 def draw_seed(device: torch.device) -> tuple[torch.Tensor, ...]:
     """Return dropout's seed and offset, tensors of one element, from the device's generator, which moves on."""
     return torch.randint(2**62, (2, 1), dtype=torch.int64, device=device).unbind()
@@ -135,7 +145,7 @@ class Launch:
             self.add("right", integers=(min(right, _FAR),))
 
     def add_scale(self, scale: float) -> None:
-        scale = float(scale)
+        scale = constant(float(scale))
         if not abs(scale) <= 1e37:
             raise ValueError("the scale of scores is %g, expected a finite number" % scale)
         self.add("scale", scale)
@@ -206,7 +216,7 @@ def add_blocks(launch: Launch, visible: torch.Tensor, rows: int, keys: int) -> N
         if size != 1 and size * per < length:
             raise ValueError("blocks has %d x %d %s, expected at least %d, for what is beyond would be hidden"
                              % (size, per, what, length))
-    launch.add("blocks", _ops.name_of(visible.dtype), tuple([bool(x == 1) for x in visible.shape]), int(rows), int(keys),
+    launch.add("blocks", _ops.name_of(visible.dtype), find_shared(visible.shape), constant(int(rows)), constant(int(keys)),
                tensors=(visible,))
 
 
@@ -255,7 +265,7 @@ def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Fun
     if alibi is not None:
         launch.add("alibi", _expect("alibi", alibi, (1, 2)), alibi.dim(), tensors=(alibi,))
     if bias is not None:
-        launch.add("bias", _expect("bias", bias, (2, 3, 4)), tuple([bool(x == 1) for x in bias.shape]), tensors=(bias,))
+        launch.add("bias", _expect("bias", bias, (2, 3, 4)), find_shared(bias.shape), tensors=(bias,))
     if sink is not None:
         launch.add("sink", _expect("sink", sink, (1,)), tensors=(sink,))
     if sequences != (None,) * 4:

@@ -111,8 +111,8 @@ class Launch:
             sizes = list(shape)
             stride = list(torch.empty(shape, device="meta").stride() if stride is None else stride)
             if heads_last and name in _ROWS and len(sizes) > 2:
-                for x in (sizes, stride):
-                    x[-3], x[-2] = x[-2], x[-3]
+                for part in (sizes, stride):
+                    part[-3], part[-2] = part[-2], part[-3]
             described[name] = name_of(dtype), sizes, stride
         tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
         self.prepared = _program.Prepared(program, [described[name] for name in tensors])

@@ -92,6 +92,27 @@ class Ops(unittest.TestCase):
             counts.append(count_programs())
         self.assertEqual(len(set(counts)), 1)
 
+    def test_arguments_of_a_compiled_step(self):
+        """All arguments, whose sizes and numbers torch.compile has as symbols: one graph, and what eager mode gives."""
+        skip_without(self, "cpu")
+        q, numbers = torch.randn(2, 4, 64, 32), lambda *values: torch.tensor(values)
+        cases = {
+            "blocks": (torch.ones(2, 1, 4, 4).tril().bool(), 16), "bias": (torch.randn(2, 1, 64, 64),), "scale": (0.3,), "softcap": (3.0,),
+            "document": (torch.randint(0, 3, (2, 64)),), "prefix": (numbers(3, 40),), "alibi": (torch.rand(4),), "sink": (torch.rand(4),),
+            "window": (5,), "key_lengths": (numbers(3, 60),)}
+        make = {"blocks": lambda visible, size: (visible, size, size), "window": lambda left: (left, 0)}
+        for name, values in cases.items():
+            with self.subTest(name):
+                torch._dynamo.reset()
+                run = lambda x, *y: fa_mlir.attention(x, x, x, **{name: make.get(name, lambda z: z)(*y)})
+                compiled = torch.compile(run, fullgraph=True, dynamic=True, backend="aot_eager")
+                self.assertTrue(torch.equal(compiled(q, *values), run(q, *values)))
+        torch._dynamo.reset()
+        run = lambda x, scale: flash_attn_func(x, x, x, softmax_scale=scale)
+        compiled = torch.compile(run, fullgraph=True, dynamic=True, backend="aot_eager")
+        for scale in (0.3, 0.7):
+            self.assertTrue(torch.equal(compiled(q, scale), run(q, scale)))
+
     def test_gradients_are_compiled_beside(self):
         """From the first forward on, through lse where the caller gets it; of a compiled step as soon as it is traced."""
         skip_without(self, "cpu")

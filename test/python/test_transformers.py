@@ -124,7 +124,7 @@ class Models(unittest.TestCase):
                 make = masking_utils.create_chunked_causal_mask
                 embeddings, known = torch.zeros(2, 21, 64), inspect.signature(make).parameters
                 arguments = dict(config=config, input_embeds=embeddings, inputs_embeds=embeddings, attention_mask=mask,
-                                 cache_position=torch.arange(21), past_key_values=None)
+                                 cache_position=torch.arange(21), past_key_values=None, cache=None)
                 made[implementation] = make(**{key: x for key, x in arguments.items() if key in known})
             self.assertEqual(type(made["fa_mlir"]).__name__, "Mask")
             seen = made["eager"] == 0
