@@ -157,7 +157,7 @@ class Models(unittest.TestCase):
         """Steps of decoding under torch.compile: attention breaks no graph, the tokens are those of eager attention."""
         for device in devices():
             for name in MODELS:
-                with self.subTest(name, device=device), torch.no_grad(), torch.device(device):
+                with self.subTest(name, device=device), torch.no_grad():
                     skip_without(self, device)
                     # Inductor takes seconds for each model; one says that it takes these graphs.
                     backend = "inductor" if device == "cuda" and name == "Llama" else "aot_eager"
@@ -168,11 +168,11 @@ class Models(unittest.TestCase):
 
         def generate(model, step, ids, left, count):
             cache, tokens, length = StaticCache(config=model.config, max_cache_len=48), ids, ids.shape[1]
-            result, mask = [], torch.cat([left, torch.ones(2, count, dtype=left.dtype)], 1)
+            result, mask = [], torch.cat([left, left.new_ones(2, count)], 1)
             for n in range(count):
                 seen = mask[:, :length + n]
                 places = (seen.cumsum(1) - 1).clamp(min=0)[:, -tokens.shape[1]:]
-                at = torch.arange(length) if n == 0 else torch.tensor([length + n - 1])
+                at = torch.arange(length, device=device) if n == 0 else torch.tensor([length + n - 1], device=device)
                 logits = (step if n else model)(input_ids=tokens, attention_mask=seen, position_ids=places,
                                                 past_key_values=cache, cache_position=at, use_cache=True).logits
                 tokens = logits[:, -1:].argmax(2)
@@ -180,7 +180,7 @@ class Models(unittest.TestCase):
             return torch.cat(result, 1)
         torch._dynamo.reset()
         model = self.make(name, device, torch.float32)
-        ids = torch.randint(3, 128, (2, 21))
+        ids = torch.randint(3, 128, (2, 21), device=device)
         left = torch.ones_like(ids)
         left[0, :5] = 0
         model.set_attn_implementation("eager")
