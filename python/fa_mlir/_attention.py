@@ -268,7 +268,7 @@ def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Fun
         launch.add("bias", _expect("bias", bias, (2, 3, 4)), find_shared(bias.shape), tensors=(bias,))
     if sink is not None:
         launch.add("sink", _expect("sink", sink, (1,)), tensors=(sink,))
-    if sequences != (None,) * 4:
+    if any([x is not None for x in sequences]):
         for name, x in zip(_text.SEQUENCES, sequences):
             if x is not None:
                 _expect(name, x, (1,), integers=True)

@@ -83,7 +83,7 @@ def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, s
     check_rows(function, 3 if sequences else 4, q=q, k=k, v=v)
     launch = Launch(*autocast(q, k, v), heads_last=True, packed=(len(sequences) > 0,) * 2)
     launch.add_window(left, 0 if causal else right)
-    if not hasattr(attention_chunk, "__index__"):
+    if not isinstance(attention_chunk, (int, torch.SymInt)) and not hasattr(attention_chunk, "__index__"):
         raise TypeError("%s: attention_chunk is %r, expected an integer" % (function, attention_chunk))
     if attention_chunk > 0:  # less is off, as there
         launch.add("chunk", integers=(attention_chunk,))
