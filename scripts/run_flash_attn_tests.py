@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs flash-attn's own tests, unchanged, on fa_mlir's functions.
 
-    run_flash_attn_tests.py --tests DIR [--file FILE] [--sample N] [--seed S] [--filter PATTERN] [--processes P]
-                            [--seconds T] [--collect-only]
+    run_flash_attn_tests.py --tests DIR [--file FILE] [--sample N] [--seed S] [--skip K] [--filter PATTERN]
+                            [--processes P] [--seconds T] [--collect-only]
 
 DIR is a checkout of flash-attn that the user has: `tests/test_flash_attn.py` and `hopper/test_flash_attn.py` are run, or
 FILE of these. Modules in test/python/shims stand for its package. N cases of each file are drawn from all by the seed; those
-that exclusions.txt there names are counted with their reason. P processes share the cases; after T seconds none begins, and
-those that run 30 s later have failed.
+that exclusions.txt there names are counted with their reason. The first K of those drawn are left out: an earlier run, which
+time ended, had them. P processes share the cases; after T seconds none begins, and those that run 30 s later have failed.
+Those that found no memory beside the others run once more, one at a time, for 30 s at most.
 Needs PyTorch, a GPU, pytest and einops; --collect-only needs no GPU. The last line counts.
 """
 
@@ -15,6 +16,7 @@ import argparse
 import collections
 import gc
 import importlib
+import math
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -29,6 +31,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHIMS = os.path.join(ROOT, "test", "python", "shims")
 FILES = ("tests/test_flash_attn.py", "hopper/test_flash_attn.py")
 GRACE = 30
+NO_MEMORY = re.compile("OutOfMemoryError|OUT_OF_MEMORY|out of memory|STATUS_ALLOC_FAILED")
 # The tests' own switches for builds without a feature.
 SWITCHES = {"SPLIT": "keys are never split", "PACKGQA": "programs choose their rows themselves",
             "PAGEDKV": "no caches yet", "APPENDKV": "no caches yet", "FP8": "no fp8 yet"}
@@ -47,43 +50,75 @@ class Plugin:
 
     def __init__(self, options):
         self.options, self.counts, self.reasons = options, collections.Counter(), collections.Counter()
+        self.exclusions = read_exclusions(options.processes)
         self.collected = self.drawn = self.begun = 0
+        self.short = {}  # reports of cases that found no memory beside others
         self.config = self.connection = None  # of a process that runs cases: to the one that counts
 
+    def pytest_pycollect_makeitem(self, collector, name, obj):
+        """Count the cases of a function that is excluded as a whole without making them: they are most of all."""
+        case = "%s::%s" % (os.path.relpath(str(collector.path), self.options.tests), name)
+        reason = self.find_reason(case) if callable(obj) and name.startswith("test_") else None
+        if not reason:
+            return None
+        marks = [mark for mark in getattr(obj, "pytestmark", []) if mark.name == "parametrize"]
+        count = math.prod(len(mark.args[1]) for mark in marks)
+        self.collected += count
+        self.reasons[reason] += count
+        return []
+
+    def find_reason(self, case):
+        return next((reason for pattern, reason in self.exclusions if pattern.search(case)), None)
+
     def pytest_collection_modifyitems(self, config, items):
-        exclusions, chosen = read_exclusions(self.options.processes), []
+        chosen = []
         for item in items:
             # The path as it is in a checkout.
             name = os.path.relpath(str(item.path), self.options.tests) + item.nodeid[item.nodeid.index("::"):]
-            reason = next((reason for pattern, reason in exclusions if pattern.search(name)), None)
+            reason = self.find_reason(name)
             if reason:
                 self.reasons[reason] += 1
             elif not self.options.filter or re.search(self.options.filter, name):
                 chosen.append(item)
         if self.options.sample and self.options.sample < len(chosen):
             chosen = random.Random(self.options.seed).sample(chosen, self.options.sample)
+        chosen = chosen[self.options.skip:]
         kept = set(map(id, chosen))
         left = [item for item in items if id(item) not in kept]
         config.hook.pytest_deselected(items=left)
-        self.collected, self.drawn = len(items), len(chosen)
+        self.collected, self.drawn = self.collected + len(items), len(chosen)
         items[:] = chosen
 
     def pytest_runtestloop(self, session):
         """Run the cases in processes of their own, forked once they are collected."""
         if session.config.option.collectonly or not session.items:
             return None
-        context, running = multiprocessing.get_context("fork"), {}
-        following = context.Value("q", 0)
         end = time.monotonic() + self.options.seconds
+        self.share(session, list(range(len(session.items))), self.options.processes, end, self.short)
+        if self.short:
+            print("\n%d cases found no memory beside others, and run again" % len(self.short), flush=True)
+            held = dict(self.short)
+            begun = self.share(session, sorted(held), 1, time.monotonic() + GRACE, None)
+            for index in set(held) - begun:
+                session.config.hook.pytest_runtest_logreport(report=held[index])
+        return True
+
+    def share(self, session, indices, count, end, short):
+        """Run the cases of these indices in so many processes, and return those that began.
+
+        The reports of those that find no memory go to `short`, where it is given, by their indices.
+        """
+        context, running, begun = multiprocessing.get_context("fork"), {}, set()
+        following = context.Value("q", 0)
 
         def start():
             receiver, sender = context.Pipe(duplex=False)
-            process = context.Process(target=self.work, args=(session, following, end, sender))
+            process = context.Process(target=self.work, args=(session, indices, following, end, sender))
             process.start()
             sender.close()
             running[receiver] = process, None
 
-        for _ in range(min(self.options.processes, len(session.items))):
+        for _ in range(min(count, len(indices))):
             start()
         while running:
             left = end + GRACE - time.monotonic()
@@ -91,39 +126,44 @@ class Plugin:
                 for process, _ in running.values():
                     process.kill()
             for connection in multiprocessing.connection.wait(list(running), None if left < 0 or left == float("inf") else left):
-                process, item = running[connection]
+                process, index = running[connection]
                 try:
                     kind, value = connection.recv()
                 except EOFError:
                     del running[connection]
                     process.join()
-                    if item is not None:
-                        self.report_death(item, process.exitcode)
-                    if process.exitcode and following.value < len(session.items) and time.monotonic() < end:
+                    if index is not None:
+                        self.report_death(session.items[index], process.exitcode)
+                    if process.exitcode and following.value < len(indices) and time.monotonic() < end:
                         start()
                     continue
                 if kind == "report":
                     report = session.config.hook.pytest_report_from_serializable(config=session.config, data=value)
-                    session.config.hook.pytest_runtest_logreport(report=report)
+                    if short is not None and report.failed and NO_MEMORY.search(str(report.longrepr)):
+                        short[index] = report
+                    else:
+                        session.config.hook.pytest_runtest_logreport(report=report)
                 else:
-                    self.begun += kind == "begin"
-                    running[connection] = process, session.items[value] if kind == "begin" else None
-        return True
+                    running[connection] = process, value if kind == "begin" else None
+                    if kind == "begin":
+                        begun.add(value)
+                        self.begun += short is not None
+        return begun
 
-    def work(self, session, following, end, connection):
+    def work(self, session, indices, following, end, connection):
         """Run one case after the other, until none is left, or the device refuses all that follows."""
         import torch
         self.connection, self.config = connection, session.config
         self.config.pluginmanager.unregister(name="terminalreporter")
         while time.monotonic() < end:
             with following.get_lock():
-                index, following.value = following.value, following.value + 1
-            if index >= len(session.items):
+                place, following.value = following.value, following.value + 1
+            if place >= len(indices):
                 break
-            item = session.items[index]
-            connection.send(("begin", index))
+            item = session.items[indices[place]]
+            connection.send(("begin", indices[place]))
             self.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
-            connection.send(("end", index))
+            connection.send(("end", indices[place]))
             try:
                 torch.cuda.synchronize()
                 gc.collect()
@@ -181,9 +221,10 @@ def run_file(file, options, total):
     arguments += ["--capture=sys", "--durations=5", "-rf"]  # each process's own output
     arguments += ["--collect-only"] if options.collect_only else []
     status = pytest.main(arguments + [os.path.join(options.tests, file)], plugins=[plugin])
-    print("%s: %d cases drawn of %d" % (file, plugin.drawn, plugin.collected))
+    print("%s: %d cases drawn of %d, after the first %d" % (file, plugin.drawn, plugin.collected, options.skip))
     if not options.collect_only and plugin.begun < plugin.drawn:
-        print("%s: %d cases were not begun after %g s" % (file, plugin.drawn - plugin.begun, options.seconds))
+        print("%s: %d cases were not begun after %g s; --skip=%d goes on there" % (
+            file, plugin.drawn - plugin.begun, options.seconds, options.skip + plugin.begun))
     for reason, count in sorted(plugin.reasons.items()):
         print("%s: excluded %d: %s" % (file, count, reason))
     total += plugin.counts
@@ -196,6 +237,7 @@ def main():
     parser.add_argument("--file", choices=FILES)
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--filter")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"))

@@ -50,6 +50,16 @@ def static(size: int) -> int:
     return _SIZES[size] if torch.compiler.is_compiling() else size
 
 
+def constant(number: Any) -> Any:
+    """Return a number that programs are made for; what torch.compile has as a symbol is one, with a guard, as a key."""
+    return list({number: None})[0] if torch.compiler.is_compiling() else number
+
+
+def find_shared(shape: Sequence[int]) -> tuple[bool, ...]:
+    """Return which sizes are 1; a branch, for torch.compile would keep a comparison of symbols."""
+    return tuple([True if size == 1 else False for size in shape])
+
+
 def draw_seed(device: torch.device) -> tuple[torch.Tensor, ...]:
     """Return dropout's seed and offset, tensors of one element, from the device's generator, which moves on."""
     return torch.randint(2**62, (2, 1), dtype=torch.int64, device=device).unbind()
@@ -64,13 +74,25 @@ def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head
             sizes = "sequence x heads" if heads_last else "heads x sequence"
             sizes = sizes.replace("sequence", "tokens") if is_packed else "batch x " + sizes
             raise ValueError("%s has %d dimensions, expected %d: %s x head size" % (name, x.dim(), 4 - is_packed, sizes))
-        _ops.check_sign(name, x)
+        _ops.check_memory(name, x)
     for name, x in (("key", key), ("value", value)):
         if x.device != query.device:
             raise ValueError("%s is on %s and query on %s; move it there" % (name, x.device, query.device))
     if query.dtype not in (torch.float16, torch.bfloat16, torch.float32) or not query.dtype == key.dtype == value.dtype:
         raise TypeError("query, key and value are %s, %s and %s; expected one of float16, bfloat16 and float32 for all "
                         "three" % (query.dtype, key.dtype, value.dtype))
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError("query has a head size of %d and key of %d; they must agree" % (query.shape[-1], key.shape[-1]))
+
+
+def read_window(name: str, window: Any) -> tuple[int, int]:
+    """Return a window's two bounds; some callers give a tensor of two numbers, on the host, torch.compile symbols."""
+    is_pair = isinstance(window, (tuple, list)) or isinstance(window, torch.Tensor) and window.dim() == 1
+    bounds = tuple(window) if is_pair else ()
+    if len(bounds) != 2 or not all([isinstance(x, (int, torch.SymInt, torch.Tensor)) or hasattr(x, "__index__") for x in bounds]):
+        raise TypeError("%s is %s, expected two integers; -1 leaves a side open" % (name, window))
+    left, right = [int(x) if isinstance(x, torch.Tensor) else x for x in bounds]
+    return left, right
 
 
 @torch.compiler.assume_constant_result
@@ -109,7 +131,7 @@ class Launch:
         for x, meaning in zip(tensors, self.meanings[len(self.tensors) - len(tensors):]):
             if x.device != device:
                 raise ValueError("%s is on %s and query on %s; move it there" % (meaning, x.device, device))
-            _ops.check_sign(meaning, x)
+            _ops.check_memory(meaning, x)
         self.integers += integers
         self.floats += floats
 
@@ -121,6 +143,12 @@ class Launch:
             self.add("causal")
         elif right > 0:
             self.add("right", integers=(min(right, _FAR),))
+
+    def add_scale(self, scale: float) -> None:
+        scale = constant(float(scale))
+        if not abs(scale) <= 1e37:
+            raise ValueError("the scale of scores is %g, expected a finite number" % scale)
+        self.add("scale", scale)
 
     def add_softcap(self, cap: float) -> None:
         if not 1e-37 <= cap <= 1e37:
@@ -142,6 +170,12 @@ class Launch:
         elements = [None if x is None else _ops.name_of(x.dtype) for x in parts]
         shared = [_text.SEQUENCES[names.index(name)] for name in shared]
         self.add("sequences", tuple(elements), tuple(shared), tensors=[x for _, x in kept], meanings=[x for x, _ in kept])
+
+    def lengths(self) -> tuple[int, int]:
+        """Return how many queries and keys a sequence has, 0 where sequences are in a row: memory on the device says it."""
+        dim = -3 if self.heads_last else -2
+        queries, keys = [x.shape[dim] if x.dim() == 4 else 0 for x in self.rows[:2]]
+        return queries, keys
 
     def write(self) -> str:
         """Return the text on one line."""
@@ -177,8 +211,26 @@ def add_blocks(launch: Launch, visible: torch.Tensor, rows: int, keys: int) -> N
     if visible.dtype not in (torch.bool, *_INTEGERS) or visible.dim() not in (2, 3, 4):
         raise TypeError("blocks are %s of %d dimensions; expected bools or integers, 2 to 4" % (visible.dtype,
                                                                                            visible.dim()))
-    launch.add("blocks", _ops.name_of(visible.dtype), tuple([bool(x == 1) for x in visible.shape]), int(rows), int(keys),
+    for what, size, per, length in (("rows", visible.shape[-2], rows, launch.lengths()[0]),
+                                    ("keys", visible.shape[-1], keys, launch.lengths()[1])):
+        if size != 1 and size * per < length:
+            raise ValueError("blocks has %d x %d %s, expected at least %d, for what is beyond would be hidden"
+                             % (size, per, what, length))
+    launch.add("blocks", _ops.name_of(visible.dtype), find_shared(visible.shape), constant(int(rows)), constant(int(keys)),
                tensors=(visible,))
+
+
+def add_document(launch: Launch, ids: tuple[torch.Tensor, ...]) -> None:
+    """Hide keys of other documents, by ids of positions, or by those of queries and those of keys."""
+    if len(ids) > 2:
+        raise ValueError("document is a tuple of %d tensors, expected one of ids, or a pair" % len(ids))
+    elements = [_expect("document", x, (2,), integers=True) for x in ids]
+    lengths = launch.lengths() if len(ids) == 2 else (max(launch.lengths()),)
+    for x, length, rows in zip(ids, lengths, launch.rows):
+        if x.shape[1] < length or rows.dim() == 4 and x.shape[0] != rows.shape[0]:
+            raise ValueError("document has shape %s, expected ids of %d positions of each of %d sequences"
+                             % (tuple(x.shape), length, rows.shape[0]))
+    launch.add("document", *elements, tensors=ids)
 
 
 def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Function | None, score: Function | None,
@@ -196,24 +248,27 @@ def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Fun
     if causal:
         launch.add("top_left" if causal == "top_left" else "causal")
     if window is not None:
-        launch.add_window(*window)
+        launch.add_window(*read_window("window", window))
     if prefix is not None:
         launch.add("prefix", _expect("prefix", prefix, (1,), integers=True), tensors=(prefix,))
     if document is not None:
-        ids = tuple(document) if isinstance(document, (tuple, list)) else (document,)
-        launch.add("document", *[_expect("document", x, (2,), integers=True) for x in ids], tensors=ids)
+        add_document(launch, tuple(document) if isinstance(document, (tuple, list)) else (document,))
     if blocks is not None:
+        if not isinstance(blocks, (tuple, list)) or len(blocks) != 3:
+            raise TypeError("blocks is a %s, expected (visible, rows, keys): a tensor, and the sizes of a block"
+                            % type(blocks).__name__)
         visible, rows, keys = blocks
+        check_type("blocks", visible)
         add_blocks(launch, visible, rows, keys)
     if softcap is not None:
         launch.add_softcap(softcap)
     if alibi is not None:
         launch.add("alibi", _expect("alibi", alibi, (1, 2)), alibi.dim(), tensors=(alibi,))
     if bias is not None:
-        launch.add("bias", _expect("bias", bias, (2, 3, 4)), tuple([bool(x == 1) for x in bias.shape]), tensors=(bias,))
+        launch.add("bias", _expect("bias", bias, (2, 3, 4)), find_shared(bias.shape), tensors=(bias,))
     if sink is not None:
         launch.add("sink", _expect("sink", sink, (1,)), tensors=(sink,))
-    if sequences != (None,) * 4:
+    if any([x is not None for x in sequences]):
         for name, x in zip(_text.SEQUENCES, sequences):
             if x is not None:
                 _expect(name, x, (1,), integers=True)
@@ -221,7 +276,7 @@ def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Fun
     if dropout_p:
         launch.add_dropout(dropout_p)
     if scale is not None:
-        launch.add("scale", float(scale))
+        launch.add_scale(scale)
     if precision is not None:
         launch.add("precision", precision)
     return launch

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import torch
 from torch import get_num_threads, is_grad_enabled
 
-from ._attention import Launch, _is_autocast_on, autocast, check_type
+from ._attention import Launch, _is_autocast_on, autocast, check_type, read_window
 from ._ops import is_watched, prepare
 
 
@@ -41,9 +41,11 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
     `sequences`: starts and lengths of tokens x heads x head size, as SEQUENCES names them. `deterministic`: so are the
     gradients, or they are refused. `with_lse`: the caller hands out lse.
     """
+    if type(window_size) is not tuple or len(window_size) != 2:
+        window_size = read_window(function + ": window_size", window_size)
     left, right = window_size
     if type(left) is not int or type(right) is not int:
-        left, right = read_window(function, left, right)
+        left, right = read_window(function + ": window_size", window_size)
     choices = (softmax_scale and float(softmax_scale), bool(causal), left, right, float(softcap), attention_chunk)
     if (dropout_p or alibi_slopes is not None or blocks is not None or is_watched(q, k, v)
             or _is_autocast_on() or (q.requires_grad or k.requires_grad or v.requires_grad) and is_grad_enabled()):
@@ -71,16 +73,8 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
         taken = [next(i for i, given in enumerate(sequences) if given is x) for x in launch.tensors]
         known = _launches[key] = prepared, prepared.pack_numbers(launch.integers, launch.floats), taken
     prepared, numbers, taken = known
-    output, lse = prepared.run((q, k, v, *[sequences[i] for i in taken]), numbers)
+    output, lse = prepared.run((q, k, v, *[sequences[i] for i in taken]) if taken else (q, k, v), numbers)
     return output, lse, q.new_empty(0) if probabilities else None
-
-
-def read_window(function, *bounds):
-    """Return bounds as integers: some callers give a tensor of two numbers, on the host; torch.compile symbols."""
-    for x in bounds:
-        if not isinstance(x, (int, torch.SymInt, torch.Tensor)) and not hasattr(x, "__index__"):
-            raise TypeError("%s: window_size is (%s, %s), expected two integers; -1 leaves a side open" % (function, *bounds))
-    return tuple([int(x) if isinstance(x, torch.Tensor) else x for x in bounds])
 
 
 def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, softmax_scale, causal, left, right, softcap,
@@ -89,6 +83,8 @@ def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, s
     check_rows(function, 3 if sequences else 4, q=q, k=k, v=v)
     launch = Launch(*autocast(q, k, v), heads_last=True, packed=(len(sequences) > 0,) * 2)
     launch.add_window(left, 0 if causal else right)
+    if not isinstance(attention_chunk, (int, torch.SymInt)) and not hasattr(attention_chunk, "__index__"):
+        raise TypeError("%s: attention_chunk is %r, expected an integer" % (function, attention_chunk))
     if attention_chunk > 0:  # less is off, as there
         launch.add("chunk", integers=(attention_chunk,))
     if blocks is not None:
@@ -102,7 +98,7 @@ def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, s
         check_sequences(function, sequences)
         launch.add_sequences(sequences, SEQUENCES)
     if softmax_scale is not None:
-        launch.add("scale", softmax_scale)
+        launch.add_scale(softmax_scale)
     if dropout_p:
         launch.add_dropout(dropout_p)
     return launch
@@ -123,11 +119,21 @@ SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k")
 
 def check_sequences(function, sequences):
     for name, x in zip(SEQUENCES, sequences):
+        if x is not None and not isinstance(x, torch.Tensor):
+            check_type("%s: %s" % (function, name), x)
         if x is not None and (x.dtype != torch.int32 or x.dim() != 1):
             raise TypeError("%s: %s is %s of %d dimensions; expected int32, 1" % (function, name, x.dtype, x.dim()))
 
 
+def check_packed(function, name, x, dim, count, layout):
+    """Check a tensor that has `count` of query, key and value in a dimension of their own."""
+    check_type("%s: %s" % (function, name), x)
+    if x.dim() != dim + 3 or x.shape[dim] != count:
+        raise ValueError("%s: %s has shape %s, expected %s" % (function, name, tuple(x.shape), layout))
+
+
 def check_slopes(function, slopes):
+    check_type("%s: alibi_slopes" % function, slopes)
     if slopes.dtype != torch.float32 or slopes.dim() not in (1, 2):
         raise TypeError("%s: alibi_slopes is %s of %d dimensions; expected float32, heads or batch x heads"
                         % (function, slopes.dtype, slopes.dim()))

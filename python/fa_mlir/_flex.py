@@ -11,7 +11,7 @@ import torch
 from torch.nn.attention.flex_attention import BlockMask, noop_mask
 
 from . import _ops, _text
-from ._attention import Function, Launch, _is_autocast_on, add_blocks, autocast
+from ._attention import Function, Launch, _is_autocast_on, add_blocks, autocast, constant
 
 _POSITIONS = ("b", "h", "i", "j")
 # Traces by what functions are made of, so that a call with the same function does not trace again.
@@ -107,14 +107,10 @@ class _Unknown(Exception):
     """A function depends on something that cannot be compared, so it is traced at each call."""
 
 
-_NOTHING: dict[Any, None] = {"": None}
-
-
 def _fingerprint(x, tensors, depth=0):
     """Return what decides a function's trace, as a value to compare; collect the tensors that it may read."""
     if x is None or isinstance(x, (bool, int, float, str, torch.dtype, torch.device)):
-        if torch.compiler.is_compiling():
-            _NOTHING.get(x)  # a symbol of torch.compile becomes a number with a guard
+        x = constant(x)
         # 0.0 and -0.0 are equal, a NaN is not equal to itself.
         return type(x), x.hex() if isinstance(x, float) and not torch.compiler.is_compiling() else x
     if isinstance(x, torch.Tensor):
@@ -224,7 +220,7 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     traced, order, sizes, reads = _find_constants(score_mod, mask_mod, str(device), numbers)
     for index, kind in reads:
         for number in _ATTRIBUTES[kind](tensors[index]):
-            _NOTHING.get(number)  # a guard, as above
+            constant(number)
     return traced, [tensors[i] for i in order], sizes
 
 
@@ -272,6 +268,6 @@ def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, 
                          % (query.shape[1], key.shape[1]))
     add_mask(launch, score_mod, block_mask)
     if scale is not None:
-        launch.add("scale", float(scale))
+        launch.add_scale(scale)
     output, lse = launch.run(return_lse)
     return (output, lse) if return_lse else output

@@ -17,7 +17,7 @@ from torch.autograd import forward_ad
 from torch.compiler import is_compiling
 
 from . import _program
-from ._library import SCALAR
+from ._library import SCALAR, check, fa
 
 NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64", torch.int8: "i8",
          torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.bool: "i1"}
@@ -94,6 +94,7 @@ def explain_names(words, text):
     return words
 
 
+_launch: Any = fa.fa_prepared_launch
 _get_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
 
@@ -110,8 +111,8 @@ class Launch:
             sizes = list(shape)
             stride = list(torch.empty(shape, device="meta").stride() if stride is None else stride)
             if heads_last and name in _ROWS and len(sizes) > 2:
-                for x in (sizes, stride):
-                    x[-3], x[-2] = x[-2], x[-3]
+                for part in (sizes, stride):
+                    part[-3], part[-2] = part[-2], part[-3]
             described[name] = name_of(dtype), sizes, stride
         tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
         self.prepared = _program.Prepared(program, [described[name] for name in tensors])
@@ -135,19 +136,20 @@ class Launch:
         """Return the outputs; numbers are packed by `pack_numbers`."""
         prepared = self.prepared
         outputs = [empty_like(x) for x in self.outputs]
-        for index, number in self.absent:
-            outputs[index].fill_(number)
-        addresses = [x.data_ptr() for x in inputs]
-        addresses += [x.data_ptr() for x in outputs]
+        if self.absent:
+            for index, number in self.absent:
+                outputs[index].fill_(number)
+        addresses = [x.data_ptr() for x in (*inputs, *outputs)]
         if self.order is not None:
             addresses = [addresses[i] for i in self.order]
-        stream = workspace = None
-        if self.stream_of is not None:
-            stream = _get_stream(self.stream_of)
-        if prepared.workspace_bytes:
-            memory = empty(prepared.workspace_bytes, dtype=torch.uint8, device=self.device)
+        stream = None if self.stream_of is None else _get_stream(self.stream_of)
+        bytes_, workspace = prepared.workspace_bytes, None
+        if bytes_:
+            memory = empty(bytes_, dtype=torch.uint8, device=self.device)
             workspace = memory.data_ptr()
-        prepared.launch(stream, prepared.pack_addresses(*addresses), numbers, workspace)
+        error = _launch(prepared.handle, stream, prepared.pack_addresses(*addresses), numbers, workspace, bytes_)
+        if error:
+            check(error)
         return outputs
 
 
@@ -180,12 +182,16 @@ def _check_rows(query, key, value, text):
         rank = 3 if starts in text else 4
         if x.dim() != rank:
             raise ValueError("%s has %d dimensions, expected %d: %s" % (name, x.dim(), rank, tuple(x.shape)))
-        check_sign(name, x)
+        check_memory(name, x)
 
 
-def check_sign(name, x):
-    """Refuse a tensor that PyTorch has as the negative of its memory, which is what kernels read."""
-    if not is_compiling() and x.is_neg():
+def check_memory(name, x):
+    """Refuse a tensor whose memory is not its elements by strides: kernels read memory."""
+    if is_compiling():
+        return
+    if x.layout is not torch.strided:
+        raise ValueError("%s has the layout %s, which kernels cannot read; give x.to_dense() instead of x" % (name, x.layout))
+    if x.is_neg():
         raise ValueError("%s is a view of memory with the other sign (is_neg()), which kernels would not see; "
                          "give x.resolve_neg() instead of x" % name)
 
@@ -202,6 +208,18 @@ def refuse_forward_mode():
         raise NotImplementedError("fa_mlir has no forward-mode derivatives (torch.func.jvp, torch.func.jacfwd, "
                                   "torch.autograd.forward_ad): use backward() or torch.autograd.grad, or give tensors "
                                   "without tangents")
+
+
+_NO_RULES = {"Vmap": ("vmap", "give the batch in the first dimension of query, key and value"),
+             "Grad": ("grad, vjp and jacrev", "use backward() or torch.autograd.grad")}
+
+
+def refuse_transforms():
+    """Refuse the transformations of torch.func that ops have no rules for; forward mode is another's."""
+    interpreter = _get_interpreter()
+    name, remedy = _NO_RULES.get(interpreter.key().name, ("", "")) if interpreter is not None else ("", "")
+    if name:
+        raise NotImplementedError("fa_mlir has no rules for torch.func.%s: %s" % (name, remedy))
 
 
 def _shape_outputs(query, key, value, heads_last):
@@ -391,6 +409,8 @@ def attend(rows, tensors, integers, floats, text, heads_last):
     """Return (output, lse) by the op; where nothing watches operations, straight from the functions behind."""
     query, key, value = rows
     if is_watched(query, key, value):
+        if not is_compiling():
+            refuse_transforms()
         if not is_compiling() and forward_ad._current_level >= 0:
             if has_tangents(*rows, *tensors):
                 refuse_forward_mode()

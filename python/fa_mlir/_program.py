@@ -142,7 +142,7 @@ def make_tensor(address: int | None, dtype: str, shape: Sequence[int],
 
 class Prepared:
     """A launch whose dtypes, sizes and strides were checked beforehand: tensors by address, in the program's order."""
-    __slots__ = ("program", "workspace_bytes", "pack_addresses", "pack_numbers", "_handle")
+    __slots__ = ("program", "workspace_bytes", "pack_addresses", "pack_numbers", "handle")
 
     def __init__(self, program: Program, tensors: Iterable[tuple[str, Sequence[int], Sequence[int] | None]]) -> None:
         """`tensors`: (dtype, sizes, strides) of each argument that is no scalar, in the program's order."""
@@ -158,18 +158,18 @@ class Prepared:
             argument.tensor = ctypes.pointer(tensor)
         handle = ctypes.c_void_p()
         check(fa.fa_prepare(program._handle, arguments, len(arguments), ctypes.byref(handle)))
-        self.program, self._handle = program, handle.value
+        self.program, self.handle = program, handle.value
         self.workspace_bytes = fa.fa_prepared_workspace_size(handle)
         self.pack_addresses = struct.Struct("=%dQ" % (len(arguments) - len(codes))).pack
         self.pack_numbers = struct.Struct("=" + codes).pack
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", None) and fa is not None:
-            fa.fa_prepared_free(self._handle)
+        if getattr(self, "handle", None) and fa is not None:
+            fa.fa_prepared_free(self.handle)
 
     def launch(self, stream: int | None, addresses: bytes, numbers: bytes, workspace: int | None) -> None:
         """Launch on addresses and numbers, each packed in the program's order."""
-        error = fa.fa_prepared_launch(self._handle, stream, addresses, numbers, workspace, self.workspace_bytes)
+        error = fa.fa_prepared_launch(self.handle, stream, addresses, numbers, workspace, self.workspace_bytes)
         if error:
             check(error)
 

@@ -10,7 +10,8 @@ from typing import NoReturn, Union
 
 import torch
 
-from ._flash import CACHE, attend, refuse
+from ._attention import check_type
+from ._flash import CACHE, attend, check_packed, refuse
 
 # With return_attn_probs output, lse and S_dmask.
 Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
@@ -37,6 +38,9 @@ def flash_attn_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, dropout_p
     q: batch x seqlen_q x nheads x headdim; k, v: batch x seqlen_k x nheads_k x headdim; softmax_lse: batch x nheads x
     seqlen_q. S_dmask is for tests: probabilities, less than 0 where they were dropped; empty without dropout.
     """
+    if not return_attn_probs:  # _attend's, with fewer calls: the host's time counts
+        return attend("flash_attn_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, 0, (),
+                      (), None, deterministic)[0]
     return _attend("flash_attn_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes,
                    deterministic, return_attn_probs)
 
@@ -46,8 +50,7 @@ def flash_attn_qkvpacked_func(qkv: torch.Tensor, dropout_p: float = 0.0, softmax
                               alibi_slopes: torch.Tensor | None = None, deterministic: bool = False,
                               return_attn_probs: bool = False) -> Result:
     """Return flash_attn_func of qkv: batch x seqlen x 3 x nheads x headdim."""
-    if qkv.dim() != 5 or qkv.shape[2] != 3:
-        raise ValueError("qkv has shape %s, expected batch x seqlen x 3 x nheads x headdim" % (tuple(qkv.shape),))
+    check_packed("flash_attn_qkvpacked_func", "qkv", qkv, 2, 3, "batch x seqlen x 3 x nheads x headdim")
     q, k, v = qkv.unbind(2)
     return _attend("flash_attn_qkvpacked_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                    alibi_slopes, deterministic, return_attn_probs)
@@ -59,8 +62,7 @@ def flash_attn_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, dropout_p: float
                              alibi_slopes: torch.Tensor | None = None, deterministic: bool = False,
                              return_attn_probs: bool = False) -> Result:
     """Return flash_attn_func of q and kv: batch x seqlen_k x 2 x nheads_k x headdim."""
-    if kv.dim() != 5 or kv.shape[2] != 2:
-        raise ValueError("kv has shape %s, expected batch x seqlen_k x 2 x nheads_k x headdim" % (tuple(kv.shape),))
+    check_packed("flash_attn_kvpacked_func", "kv", kv, 2, 2, "batch x seqlen_k x 2 x nheads_k x headdim")
     k, v = kv.unbind(2)
     return _attend("flash_attn_kvpacked_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                    alibi_slopes, deterministic, return_attn_probs)
@@ -103,8 +105,7 @@ def flash_attn_varlen_qkvpacked_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor
                                      alibi_slopes: torch.Tensor | None = None, deterministic: bool = False,
                                      return_attn_probs: bool = False) -> Result:
     """Return flash_attn_varlen_func of qkv: total x 3 x nheads x headdim."""
-    if qkv.dim() != 4 or qkv.shape[1] != 3:
-        raise ValueError("qkv has shape %s, expected total x 3 x nheads x headdim" % (tuple(qkv.shape),))
+    check_packed("flash_attn_varlen_qkvpacked_func", "qkv", qkv, 1, 3, "total x 3 x nheads x headdim")
     q, k, v = qkv.unbind(1)
     return _attend_packed("flash_attn_varlen_qkvpacked_func", q, k, v, cu_seqlens, cu_seqlens, max_seqlen, max_seqlen,
                           dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
@@ -118,8 +119,7 @@ def flash_attn_varlen_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, cu_seqlen
                                     alibi_slopes: torch.Tensor | None = None, deterministic: bool = False,
                                     return_attn_probs: bool = False) -> Result:
     """Return flash_attn_varlen_func of q and kv: total_k x 2 x nheads_k x headdim."""
-    if kv.dim() != 4 or kv.shape[1] != 2:
-        raise ValueError("kv has shape %s, expected total_k x 2 x nheads_k x headdim" % (tuple(kv.shape),))
+    check_packed("flash_attn_varlen_kvpacked_func", "kv", kv, 1, 2, "total_k x 2 x nheads_k x headdim")
     k, v = kv.unbind(1)
     return _attend_packed("flash_attn_varlen_kvpacked_func", q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
                           max_seqlen_k, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
@@ -152,8 +152,8 @@ def flash_blocksparse_attn_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor, blo
         refuse(name, "return_attn_probs", "probabilities are never stored; use flash_attn_func for tests")
     if not convert_mask:
         refuse(name, "convert_mask=False", "blockmask is taken as it is before its conversion; leave it out")
-    if qkv.dim() != 4 or qkv.shape[1] != 3:
-        raise ValueError("qkv has shape %s, expected total x 3 x nheads x headdim" % (tuple(qkv.shape),))
+    check_packed(name, "qkv", qkv, 1, 3, "total x 3 x nheads x headdim")
+    check_type(name + ": blockmask", blockmask)
     expected = -(-max_s // 16), -(-max_s // 256)
     if blockmask.dim() != 2 or blockmask.shape[0] < expected[0] or blockmask.shape[1] < expected[1]:
         raise ValueError("%s: blockmask has shape %s, expected at least %d x %d: max_s / 16 x max_s / 256, for what is beyond "

@@ -10,7 +10,8 @@ from typing import NoReturn, Union
 
 import torch
 
-from ._flash import CACHE, attend, refuse, refuse_unless
+from ._attention import check_type
+from ._flash import CACHE, attend, check_packed, refuse, refuse_unless
 
 # With return_attn_probs output and lse.
 Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]
@@ -67,9 +68,9 @@ def flash_attn_qkvpacked_func(qkv: torch.Tensor, softmax_scale: float | None = N
     name = "flash_attn_qkvpacked_func"
     refuse_unless(name, _FP8, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
     _check_schedule(name, 1, None, sm_margin)
+    check_type(name + ": qkv", qkv)
     if qkv.dim() == 5:
-        if qkv.shape[2] != 3:
-            raise ValueError("qkv has shape %s, expected batch x seqlen x 3 x nheads x headdim" % (tuple(qkv.shape),))
+        check_packed(name, "qkv", qkv, 2, 3, "batch x seqlen x 3 x nheads x headdim")
         q, k, v = qkv.unbind(2)
     elif qkv.dim() == 4 and num_heads_q is not None:
         heads = (qkv.shape[2] - num_heads_q) // 2

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.nn.attention.flex_attention import BlockMask
 
-from ._attention import Function, Launch, add_blocks, autocast
+from ._attention import Function, Launch, add_blocks, autocast, find_shared
 from ._flex import add_functions
 
 NAME = "fa_mlir"
@@ -118,7 +118,7 @@ def _add_bias(launch: Launch, bias: torch.Tensor, name: str) -> None:
     if bias.dtype not in _FLOATS:
         raise TypeError("fa_mlir: %s has dtype %s, expected float16, bfloat16 or float32; convert it by .to(torch.float32)"
                         % (name, bias.dtype))
-    launch.add("bias", _FLOATS[bias.dtype], tuple([size == 1 for size in bias.shape]), tensors=(bias,))
+    launch.add("bias", _FLOATS[bias.dtype], find_shared(bias.shape), tensors=(bias,))
 
 
 def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
@@ -149,7 +149,7 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
         sink = s_aux if s_aux.dtype in (dtype, torch.float32) else s_aux.to(torch.float32)
         launch.add("sink", {torch.float16: "f16", torch.bfloat16: "bf16"}.get(sink.dtype, "f32"), tensors=(sink,))
     if scaling is not None:
-        launch.add("scale", float(scaling))
+        launch.add_scale(scaling)
     if dropout:
         launch.add_dropout(dropout)
     # As transformers decides it for FlashAttention.

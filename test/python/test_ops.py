@@ -92,6 +92,27 @@ class Ops(unittest.TestCase):
             counts.append(count_programs())
         self.assertEqual(len(set(counts)), 1)
 
+    def test_arguments_of_a_compiled_step(self):
+        """All arguments, whose sizes and numbers torch.compile has as symbols: one graph, and what eager mode gives."""
+        skip_without(self, "cpu")
+        q, numbers = torch.randn(2, 4, 64, 32), lambda *values: torch.tensor(values)
+        cases = {
+            "blocks": (torch.ones(2, 1, 4, 4).tril().bool(), 16), "bias": (torch.randn(2, 1, 64, 64),), "scale": (0.3,), "softcap": (3.0,),
+            "document": (torch.randint(0, 3, (2, 64)),), "prefix": (numbers(3, 40),), "alibi": (torch.rand(4),), "sink": (torch.rand(4),),
+            "window": (5,), "key_lengths": (numbers(3, 60),)}
+        make = {"blocks": lambda visible, size: (visible, size, size), "window": lambda left: (left, 0)}
+        for name, values in cases.items():
+            with self.subTest(name):
+                torch._dynamo.reset()
+                run = lambda x, *y: fa_mlir.attention(x, x, x, **{name: make.get(name, lambda z: z)(*y)})
+                compiled = torch.compile(run, fullgraph=True, dynamic=True, backend="aot_eager")
+                self.assertTrue(torch.equal(compiled(q, *values), run(q, *values)))
+        torch._dynamo.reset()
+        run = lambda x, scale: flash_attn_func(x, x, x, softmax_scale=scale)
+        compiled = torch.compile(run, fullgraph=True, dynamic=True, backend="aot_eager")
+        for scale in (0.3, 0.7):
+            self.assertTrue(torch.equal(compiled(q, scale), run(q, scale)))
+
     def test_gradients_are_compiled_beside(self):
         """From the first forward on, through lse where the caller gets it; of a compiled step as soon as it is traced."""
         skip_without(self, "cpu")
@@ -196,6 +217,34 @@ class Ops(unittest.TestCase):
                 [thread.start() for thread in threads]
                 [thread.join() for thread in threads]
                 self.assertFalse(wrong)
+
+    def test_other_device(self):
+        """Tensors may be on a device that is not the current one; programs, streams and graphs are that device's."""
+        skip_without(self, "cuda")
+        if torch.cuda.device_count() < 2:
+            self.skipTest("needs two GPUs")
+        results = []
+        for device in ("cuda:0", "cuda:1"):
+            x = [y.to(device).detach().requires_grad_() for y in draw("cpu", torch.float16)]
+            self.assertEqual(torch.cuda.current_device(), 0)
+            o = flash_attn_func(*x, causal=True)
+            gradients = torch.autograd.grad(o, x, torch.ones_like(o))
+            self.assertEqual({str(y.device) for y in (o, *gradients)}, {device})
+            results.append([y.cpu() for y in (o, *gradients)])
+            torch.manual_seed(3)
+            dropped = flash_attn_func(*x, dropout_p=0.5)
+            torch.manual_seed(3)
+            self.assertTrue(torch.equal(flash_attn_func(*x, dropout_p=0.5), dropped))
+            # After work on a stream of that device that takes a while.
+            with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream(device)):
+                late = x[0].detach() * 0
+                torch.cuda._sleep(20_000_000)
+                late += x[0]
+                self.assertTrue(torch.equal(flash_attn_func(late, *x[1:], causal=True), o))
+        for one, other in zip(*results):
+            self.assertTrue(torch.equal(one, other))
+        with self.assertRaisesRegex(ValueError, "key is on cuda:1 and query on cuda:0; move it there"):
+            flash_attn_func(x[0].to("cuda:0"), *x[1:])
 
     def test_autocast(self):
         for device in devices():

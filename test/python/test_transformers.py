@@ -124,7 +124,7 @@ class Models(unittest.TestCase):
                 make = masking_utils.create_chunked_causal_mask
                 embeddings, known = torch.zeros(2, 21, 64), inspect.signature(make).parameters
                 arguments = dict(config=config, input_embeds=embeddings, inputs_embeds=embeddings, attention_mask=mask,
-                                 cache_position=torch.arange(21), past_key_values=None)
+                                 cache_position=torch.arange(21), past_key_values=None, cache=None)
                 made[implementation] = make(**{key: x for key, x in arguments.items() if key in known})
             self.assertEqual(type(made["fa_mlir"]).__name__, "Mask")
             seen = made["eager"] == 0
@@ -155,34 +155,40 @@ class Models(unittest.TestCase):
 
     def test_static_cache_compiled(self):
         """Steps of decoding under torch.compile: attention breaks no graph, the tokens are those of eager attention."""
+        for device in devices():
+            for name in MODELS:
+                with self.subTest(name, device=device), torch.no_grad():
+                    skip_without(self, device)
+                    # Inductor takes seconds for each model; one says that it takes these graphs.
+                    backend = "inductor" if device == "cuda" and name == "Llama" else "aot_eager"
+                    self.compare_steps(name, device, backend)
+
+    def compare_steps(self, name, device, backend):
         from transformers import StaticCache
-        skip_without(self, "cpu")
 
         def generate(model, step, ids, left, count):
             cache, tokens, length = StaticCache(config=model.config, max_cache_len=48), ids, ids.shape[1]
-            result, mask = [], torch.cat([left, torch.ones(2, count, dtype=left.dtype)], 1)
+            result, mask = [], torch.cat([left, left.new_ones(2, count)], 1)
             for n in range(count):
                 seen = mask[:, :length + n]
                 places = (seen.cumsum(1) - 1).clamp(min=0)[:, -tokens.shape[1]:]
-                at = torch.arange(length) if n == 0 else torch.tensor([length + n - 1])
+                at = torch.arange(length, device=device) if n == 0 else torch.tensor([length + n - 1], device=device)
                 logits = (step if n else model)(input_ids=tokens, attention_mask=seen, position_ids=places,
                                                 past_key_values=cache, cache_position=at, use_cache=True).logits
                 tokens = logits[:, -1:].argmax(2)
                 result.append(tokens)
             return torch.cat(result, 1)
-        for name in MODELS:
-            with self.subTest(name), torch.no_grad():
-                torch._dynamo.reset()
-                model = self.make(name, "cpu", torch.float32)
-                ids = torch.randint(3, 128, (2, 21))
-                left = torch.ones_like(ids)
-                left[0, :5] = 0
-                model.set_attn_implementation("eager")
-                expected = generate(model, model, ids, left, 8)
-                model.set_attn_implementation("fa_mlir")
-                # Some versions of GPT-OSS ask for the experts that tokens chose, which breaks the graph beside attention.
-                step = torch.compile(model, fullgraph=name != "GptOss", backend="aot_eager")
-                self.assertTrue(torch.equal(generate(model, step, ids, left, 8), expected))
+        torch._dynamo.reset()
+        model = self.make(name, device, torch.float32)
+        ids = torch.randint(3, 128, (2, 21), device=device)
+        left = torch.ones_like(ids)
+        left[0, :5] = 0
+        model.set_attn_implementation("eager")
+        expected = generate(model, model, ids, left, 8)
+        model.set_attn_implementation("fa_mlir")
+        # Some versions of GPT-OSS ask for the experts that tokens chose, which breaks the graph beside attention.
+        step = torch.compile(model, fullgraph=name != "GptOss", backend=backend)
+        self.assertTrue(torch.equal(generate(model, step, ids, left, 8), expected))
 
     def test_gradients(self):
         for device in devices():
