@@ -197,7 +197,8 @@ static unsigned weigh(const llvm::SetVector<Operation *> &known, ArrayRef<Value>
 static constexpr size_t kMostWords = 8;
 
 /// Send what is derived from `sent` in place of it, value by value: each time the one with which
-/// words, and what they leave the role to compute, cost least.
+/// words, and what they leave the role to compute, cost least, as long as that spares words or is
+/// worth one.
 void TileWords::derive(RoleOp role, const llvm::SetVector<Operation *> &known,
                        ArrayRef<Value> needed, llvm::SetVector<Value> &sent) {
   constexpr unsigned kWorth = 8;
@@ -229,7 +230,8 @@ void TileWords::derive(RoleOp role, const llvm::SetVector<Operation *> &known,
   llvm::SetVector<Value> used;
   std::pair least = weighAll(sent, used);
   while (true) {
-    size_t most = std::max<size_t>(kMostWords, countWords(sent));
+    unsigned left = least.second;
+    size_t words = countWords(sent), most = std::max(kMostWords, words);
     llvm::SetVector<Value> best;
     for (Value value : candidates) {
       if (sent.contains(value))
@@ -237,7 +239,9 @@ void TileWords::derive(RoleOp role, const llvm::SetVector<Operation *> &known,
       llvm::SetVector<Value> with(sent), taken;
       with.insert(value);
       std::pair cost = weighAll(with, taken);
-      if (cost < least && countWords(taken) <= most) {
+      size_t takes = countWords(taken);
+      bool pays = takes < words || cost.second + costOf(value) <= left;
+      if (pays && cost < least && takes <= most) {
         least = cost;
         best = taken;
       }
