@@ -147,12 +147,13 @@ static bool loadsComputed(Operation *op) {
   return type && type.getRank() == 1 && source.getDefiningOp<MapBlocksOp>();
 }
 
-/// Return whether the loop carries more than one tile: beside these, few registers are left.
-static bool carriesTiles(scf::ForOp loop) {
-  return llvm::count_if(loop.getResultTypes(), [](Type type) {
-           auto tensor = dyn_cast<RankedTensorType>(type);
-           return tensor && tensor.getRank() == 2;
-         }) > 1;
+/// Return whether the loop has more products than a forward: beside the tiles of those few
+/// registers are left.
+static bool hasManyProducts(scf::ForOp loop) {
+  constexpr unsigned kOfForward = 2;
+  unsigned products = 0;
+  loop.walk([&](tile::DotOp) { ++products; });
+  return products > kOfForward;
 }
 
 /// Move loads of vectors that another kernel computes out of loops that do not change which. So
@@ -161,7 +162,7 @@ static void hoistLoads(Operation *root) {
   root->walk([](scf::ForOp loop) {
     if (hasWideOperands(loop))
       return;
-    bool takesConditional = !carriesTiles(loop);
+    bool takesConditional = !hasManyProducts(loop);
     SmallVector<Operation *> moved;
     loop.walk([&](Operation *op) {
       if (!loadsComputed(op) || (op->getParentOp() != loop && !takesConditional) ||
