@@ -174,6 +174,11 @@ SPILLS = {
         "bf16 d96/96 causal fused backward": {"k_backward_keys": 88},
         "f16 d64/64 causal fused backward": {"k_backward_keys": 188},
         "f16 d128/128 causal fused backward": {"k_backward_keys": 92},
+        # Limits of keys beside that, none of it in the steps.
+        "bf16 d128/128 document fused backward": {"k_backward_keys": 160},
+        "f16 d128/128 document fused backward": {"k_backward_keys": 160},
+        "bf16 d128/128 causal document fused backward": {"k_backward_keys": 160},
+        "f16 d128/128 causal document fused backward": {"k_backward_keys": 160},
     },
 }
 
@@ -296,7 +301,8 @@ def fused_is_async(name):
     dims, *features = name.split()[1:-1]
     dims = [int(dim) for dim in dims[1:].split("/")]
     return max(dims) <= 128 and ({*features} <= {"plain", "causal", "sink"} or features == ["tile"] or
-                                 ({*features} <= {"causal", "dropout"} and min(dims) == 128))
+                                 (min(dims) == 128 and ({*features} <= {"causal", "dropout"} or
+                                                        {*features} <= {"causal", "document"})))
 
 
 def backward_cases(target, dtypes, whole):

@@ -226,11 +226,12 @@ Facts factsOf(MapBlocksOp block) {
     facts.bytes = std::max<int64_t>(facts.bytes, type.getElementTypeBitWidth() / 8);
     facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
   });
-  // Three accumulators leave registers for one more tile, or bits, alone: a tile not beside a mask,
-  // and neither beside the columns that heads are rounded up by where warpgroups share whole panels
-  // of them.
+  // Three accumulators leave registers for limits of keys, one more tile, or bits, alone: a tile
+  // not beside a mask, and none of them beside the columns that heads are rounded up by where
+  // warpgroups share whole panels of those.
   constexpr int64_t kShared = 128;
-  bool alone = facts.pressure == kBits || (facts.pressure == kTiles && !facts.masked);
+  bool alone = facts.pressure == kLimits || facts.pressure == kBits ||
+               (facts.pressure == kTiles && !facts.masked);
   if (facts.adds && facts.pressure != kLight && !(alone && facts.headUnit % kShared == 0))
     facts.pressure = std::max(facts.pressure, kTensors);
   return facts;

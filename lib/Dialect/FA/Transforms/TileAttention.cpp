@@ -24,7 +24,6 @@
 #include "fa/Support/Holds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FATILEATTENTION
@@ -137,23 +136,51 @@ static bool hasWideOperands(scf::ForOp loop) {
       .wasInterrupted();
 }
 
-/// Move loads of vectors that another kernel computes out of loops that do not change which.
-/// Captured tensors stay: they may be many, and registers few.
+/// Return whether the op loads a vector that another kernel computes. Captured tensors may be many,
+/// and registers few.
+static bool loadsComputed(Operation *op) {
+  auto load = dyn_cast<tile::LoadOp>(op);
+  auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : RankedTensorType();
+  Value source = load ? load.getSource() : Value();
+  if (auto slice = source ? source.getDefiningOp<tile::SliceOp>() : tile::SliceOp())
+    source = slice.getSource();
+  return type && type.getRank() == 1 && source.getDefiningOp<MapBlocksOp>();
+}
+
+/// Return whether the loop has more products than a forward: beside the tiles of those few
+/// registers are left.
+static bool hasManyProducts(scf::ForOp loop) {
+  constexpr unsigned kOfForward = 2;
+  unsigned products = 0;
+  loop.walk([&](tile::DotOp) { ++products; });
+  return products > kOfForward;
+}
+
+/// Move loads of vectors that another kernel computes out of loops that do not change which. So
+/// what a mask reads under a condition is there before the first tile that needs it.
 static void hoistLoads(Operation *root) {
   root->walk([](scf::ForOp loop) {
-    moveLoopInvariantCode(
-        {&loop.getRegion()},
-        [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
-        [&](Operation *op, Region *) {
-          auto load = dyn_cast<tile::LoadOp>(op);
-          auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : RankedTensorType();
-          Value source = load ? load.getSource() : Value();
-          if (auto slice = source ? source.getDefiningOp<tile::SliceOp>() : tile::SliceOp())
-            source = slice.getSource();
-          return type && type.getRank() == 1 && source.getDefiningOp<MapBlocksOp>() &&
-                 !hasWideOperands(loop);
-        },
-        [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+    if (hasWideOperands(loop))
+      return;
+    bool takesConditional = !hasManyProducts(loop);
+    SmallVector<Operation *> moved;
+    loop.walk([&](Operation *op) {
+      if (!loadsComputed(op) || (op->getParentOp() != loop && !takesConditional) ||
+          !llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return loop.isDefinedOutsideOfLoop(operand); }))
+        return;
+      auto *same = llvm::find_if(moved, [&](Operation *other) {
+        return OperationEquivalence::isEquivalentTo(op, other,
+                                                    OperationEquivalence::IgnoreLocations);
+      });
+      if (same != moved.end()) {
+        op->replaceAllUsesWith(*same);
+        op->erase();
+        return;
+      }
+      loop.moveOutOfLoop(op);
+      moved.push_back(op);
+    });
   });
 }
 

@@ -196,8 +196,9 @@ static unsigned weigh(const llvm::SetVector<Operation *> &known, ArrayRef<Value>
 /// More words would take registers in all roles, and time of the one that sends them.
 static constexpr size_t kMostWords = 8;
 
-/// Send what is derived from `sent` in place of it, value by value: each time the one that leaves
-/// the role least to compute, as long as that is worth a word.
+/// Send what is derived from `sent` in place of it, value by value: each time the one with which
+/// words, and what they leave the role to compute, cost least, as long as that spares words or is
+/// worth one.
 void TileWords::derive(RoleOp role, const llvm::SetVector<Operation *> &known,
                        ArrayRef<Value> needed, llvm::SetVector<Value> &sent) {
   constexpr unsigned kWorth = 8;
@@ -212,26 +213,41 @@ void TileWords::derive(RoleOp role, const llvm::SetVector<Operation *> &known,
     if (derived.insert(value).second && countWords(value) == 1)
       candidates.push_back(value);
   }
+  llvm::DenseMap<Value, unsigned> costs;
+  auto costOf = [&](Value value) {
+    auto [cost, isNew] = costs.try_emplace(value, 0);
+    if (isNew)
+      cost->second = isShared(role, value) ? 1 : kWorth * countWords(value);
+    return cost->second;
+  };
+  // What is sent, and then what is computed, as numbers of instructions.
+  auto weighAll = [&](const llvm::SetVector<Value> &values, llvm::SetVector<Value> &used) {
+    unsigned left = weigh(known, needed, values, used), cost = left;
+    for (Value value : used)
+      cost += costOf(value);
+    return std::pair(cost, left);
+  };
   llvm::SetVector<Value> used;
-  unsigned weight = weigh(known, needed, sent, used);
+  std::pair least = weighAll(sent, used);
   while (true) {
-    unsigned least = weight;
+    unsigned left = least.second;
+    size_t words = countWords(sent), most = std::max(kMostWords, words);
     llvm::SetVector<Value> best;
     for (Value value : candidates) {
       if (sent.contains(value))
         continue;
       llvm::SetVector<Value> with(sent), taken;
       with.insert(value);
-      unsigned left = weigh(known, needed, with, taken);
-      unsigned worth = isShared(role, value) ? 1 : kWorth;
-      if (left < least && left + worth <= weight && countWords(taken) <= kMostWords) {
-        least = left;
+      std::pair cost = weighAll(with, taken);
+      size_t takes = countWords(taken);
+      bool pays = takes < words || cost.second + costOf(value) <= left;
+      if (pays && cost < least && takes <= most) {
+        least = cost;
         best = taken;
       }
     }
     if (best.empty())
       return;
-    weight = least;
     sent = best;
   }
 }
