@@ -260,10 +260,9 @@ static bool mayBeLong(ModuleOp module) {
 
 /// Return whether a program of gradients is fused for long sequences.
 static bool hasFusedVariant(ModuleOp module, const CompileOptions &options) {
-  const nvptx::Target *target = nvptx::getTarget(options.target);
-  return target && target->hasRoles() && options.backward != CompileOptions::Backward::None &&
-         !options.fused && !options.deterministic && choosesTiles(module, options) &&
-         mayBeLong(module) && gainsByFusing(module, options);
+  return options.backward != CompileOptions::Backward::None && !options.fused &&
+         !options.deterministic && choosesTiles(module, options) && mayBeLong(module) &&
+         gainsByFusing(module, options);
 }
 
 std::vector<cuda::GradientVariant> cuda::getGradientVariants(ModuleOp module,

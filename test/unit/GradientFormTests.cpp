@@ -13,6 +13,7 @@
 #include "FakeDriver.h"
 #include "fa/fa_c.h"
 #include <functional>
+#include <utility>
 
 using namespace mlir::fa::test;
 
@@ -140,4 +141,16 @@ TEST_F(GradientForm, HeadsThatPaddingWidensStaySplit) {
 TEST_F(GradientForm, SplitOnSm80) {
   compile(attention(kCausal), [](fa_compile_options &options) { options.target = "sm_80"; });
   EXPECT_FALSE(launch(2, 8, 8, 4096, 4096).fused);
+}
+
+TEST_F(GradientForm, WideHeadsAreFusedOnSm80) {
+  auto onSm80 = [](fa_compile_options &options) { options.target = "sm_80"; };
+  compile(attention(kCausal, /*dim=*/256), onSm80);
+  EXPECT_TRUE(launch(2, 8, 8, 2049, 2049, 256).fused);
+  EXPECT_FALSE(launch(2, 8, 8, 1536, 2049, 256).fused);
+  EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 256, /*shift=*/2).fused);
+  fa_program_free(std::exchange(program, nullptr));
+  // Narrower tiles, for what takes more registers, gain nothing.
+  compile(attention(kBand, /*dim=*/256), onSm80);
+  EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 256).fused);
 }

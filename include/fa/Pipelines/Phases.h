@@ -95,7 +95,7 @@ LogicalResult runPhases(ModuleOp module, const CompileOptions &options, StringRe
                         StringRef to = {}, StringRef dumpFolder = {});
 
 /// Return whether gradients gain by the option `fused` where lengths are long: all of an entry of
-/// phase input that can be fused have asynchronous products then.
+/// phase input that can be fused do (nvptx::gainsByAdding).
 bool gainsByFusing(ModuleOp module, const CompileOptions &options);
 
 /// Print the passes of every phase of the target, a line each.

@@ -99,11 +99,16 @@ LogicalResult Emitter::forEachInBoxes(const ViewParts &view, ArrayRef<Value> sta
     }
     return it->second;
   };
+  llvm::DenseMap<std::pair<Value, Value>, Value> joined;
   int64_t width = widthOf(*places);
   for (int64_t r = 0; r < layout.numRegs(); r += width) {
     tile::Coords offset = layout.offsetOfReg(r);
-    Value mine = both(predicate, check(0, rowDim, offset[0], view.order.getRows()));
-    mine = both(mine, check(1, columnDim, offset[1], view.order.getColumns()));
+    Value row = check(0, rowDim, offset[0], view.order.getRows());
+    Value column = check(1, columnDim, offset[1], view.order.getColumns());
+    auto [known, added] = joined.try_emplace({row, column});
+    if (added)
+      known->second = both(both(predicate, row), column);
+    Value mine = known->second;
     Value place = base;
     if (int64_t by = places->offsetOfReg(r)[0])
       place = movedBy(b, view, base, i64(by));

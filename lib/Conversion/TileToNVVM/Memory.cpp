@@ -297,22 +297,34 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
                        });
 }
 
+/// Add what is under one condition in one branch: ptxas makes a branch of each predicate.
 LogicalResult Emitter::emitAccumulate(tile::AccumulateOp op) {
   const ViewParts &view = views[op.getDestination()];
   FailureOr<Layout> layout = layoutOf(op.getValue());
   if (failed(layout))
     return failure();
-  Value value = get(op.getValue()), always = arith::ConstantIntOp::create(b, 1, 1);
+  Value value = get(op.getValue());
+  llvm::MapVector<Value, SmallVector<std::pair<Value, int64_t>>> additions;
   auto add = [&](int64_t r, int64_t width, Value place, Value predicate) {
     for (int64_t i = 0; i < width; ++i) {
       Value at = i == 0 ? place
                         : LLVM::GEPOp::create(b, place.getType(), view.element, place,
                                               ArrayRef<LLVM::GEPArg>{int32_t(i)});
-      ptx("@$1 red.global.add.f32 [$0], $2;", "l,b,f", {},
-          {at, predicate ? predicate : always, extract(value, r + i)}, true);
+      additions[predicate].push_back({at, r + i});
     }
   };
-  return forEachAccess(view, op.getIndices(), op.getDims(), *layout, isFirstHolder(*layout), add);
+  if (failed(
+          forEachAccess(view, op.getIndices(), op.getDims(), *layout, isFirstHolder(*layout), add)))
+    return failure();
+  for (auto &[predicate, places] : additions) {
+    OpBuilder::InsertionGuard guard(b);
+    if (predicate)
+      b.setInsertionPointToStart(
+          scf::IfOp::create(b, predicate, /*withElseRegion=*/false).thenBlock());
+    for (auto [place, r] : places)
+      ptx("red.global.add.f32 [$0], $1;", "l,f", {}, {place, extract(value, r)}, true);
+  }
+  return success();
 }
 
 /// Return the address of the element whose indices are scalars, or register `reg` of tiles, and

@@ -45,6 +45,8 @@ struct Tiles {
   int64_t rows, keys, warps;
   /// Warps that have the same rows of products, and share their columns.
   int64_t beside = 1;
+  /// Say that a fused block of these tiles is faster than blocks of rows and blocks of keys.
+  bool gains = false;
 };
 
 /// With asynchronous products, 64 rows of a tile for each warpgroup. A block of keys holds two
@@ -102,17 +104,19 @@ constexpr Tiles kSyncKeys[] = {
 /// Where blocks of keys add to sums at rows, too: the part of a step is one more accumulator, and
 /// weights go through shared memory to be transposed.
 constexpr Tiles kFusedKeys[] = {
-    {2, 64, kMost, 32, 128, 8},
-    {2, 128, kMost, 32, 64, 8},
+    {2, 64, kMost, 32, 128, 8}, {2, 128, kMost, 32, 64, 8},
+    {2, 192, kMost, 32, 64, 8}, {2, 256, kLight, 64, 64, 8, 4, /*gains=*/true},
     {2, 256, kMost, 32, 64, 8},
 };
 /// With asynchronous products the part is 16 rows a warp, or, of fewer rows, whole panels of
 /// columns for each warpgroup, and weights stay in registers but for that product. What more
 /// registers would hold goes without: such blocks take the line above.
 constexpr Tiles kAsyncFusedKeys[] = {
-    {2, 64, kLight, 128, 128, 8},
-    {2, 128, kBits, 64, 128, 8},
-    {2, 128, kTiles, 64, 128, 8},
+    {2, 64, kLight, 128, 128, 8, 1, /*gains=*/true},
+    {2, 128, kLight, 64, 128, 8, 1, true},
+    {2, 128, kLimits, 64, 128, 8, 1, true},
+    {2, 128, kBits, 64, 128, 8, 1, true},
+    {2, 128, kTiles, 64, 128, 8, 1, true},
 };
 /// A step has a multiple of so many rows or keys.
 constexpr uint64_t kStep = 16;
@@ -226,13 +230,10 @@ Facts factsOf(MapBlocksOp block) {
     facts.bytes = std::max<int64_t>(facts.bytes, type.getElementTypeBitWidth() / 8);
     facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
   });
-  // Three accumulators leave registers for limits of keys, one more tile, or bits, alone: a tile
-  // not beside a mask, and none of them beside the columns that heads are rounded up by where
-  // warpgroups share whole panels of those.
+  // Three accumulators leave registers for what is light alone, but where warpgroups share whole
+  // panels of columns, and heads are not rounded up to these.
   constexpr int64_t kShared = 128;
-  bool alone = facts.pressure == kLimits || facts.pressure == kBits ||
-               (facts.pressure == kTiles && !facts.masked);
-  if (facts.adds && facts.pressure != kLight && !(alone && facts.headUnit % kShared == 0))
+  if (facts.adds && facts.pressure != kLight && facts.headUnit % kShared != 0)
     facts.pressure = std::max(facts.pressure, kTensors);
   return facts;
 }
@@ -377,9 +378,18 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
     if (!facts.adds)
       return;
     any = true;
-    const Tiles *line = lineFor(kAsyncFusedKeys, facts, facts.pressure);
-    all = all && line && isAsync(facts, nvptx::getTarget(target), /*aligned=*/true) &&
-          facts.headUnit % padFor(sharingOfSums(line->rows, line->warps), facts.bytes) == 0 &&
+    const nvptx::Target *info = nvptx::getTarget(target);
+    bool async = isAsync(facts, info, /*aligned=*/true);
+    const Tiles *line =
+        lineFor(async ? ArrayRef(kAsyncFusedKeys) : ArrayRef(kFusedKeys), facts, facts.pressure);
+    auto gains = [&] {
+      // Where blocks of rows and of keys are asynchronous, one that is not loses; a tile beside a
+      // mask has not been timed.
+      bool timed = async ? !(facts.pressure == kTiles && facts.masked) : info && !info->hasRoles();
+      int64_t sharing = async ? sharingOfSums(line->rows, line->warps) : 1;
+      return line->gains && timed && facts.headUnit % padFor(sharing, facts.bytes) == 0;
+    };
+    all = all && line && gains() &&
           !block->getParentOfType<func::FuncOp>()->hasAttr(FADialect::kTilesAttr);
   });
   return any && all;

@@ -3,20 +3,21 @@
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (4, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 32)]>
 #lanes = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 1>
 
-// A register of all lanes is 128 bytes in a row; the next is 32 elements on. One check serves a box of rows.
+// A register of all lanes is 128 bytes in a row; the next is 32 elements on. One check, and one branch, serve a box of rows.
 // CHECK-LABEL: llvm.func @added
 // CHECK: mov.b32
 // CHECK: %[[BASE:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
 // CHECK: %[[IN:.*]] = arith.cmpi ult
 // CHECK-NOT: arith.cmpi
-// CHECK: "@$1 red.global.add.f32 [$0], $2;", "l,b,f" %[[BASE]], %[[IN]]
-// CHECK-NOT: arith.cmpi
 // CHECK: %[[C32:.*]] = arith.constant 32 : i64
 // CHECK: %[[NEXT:.*]] = llvm.getelementptr %[[BASE]][%[[C32]]]
 // CHECK-NOT: arith.cmpi
-// CHECK: red.global.add.f32 [$0], $2;", "l,b,f" %[[NEXT]], %[[IN]]
+// CHECK: scf.if %[[IN]]
+// CHECK: "red.global.add.f32 [$0], $1;", "l,f" %[[BASE]],
+// CHECK: "red.global.add.f32 [$0], $1;", "l,f" %[[NEXT]],
 // CHECK-COUNT-14: red.global.add.f32
 // CHECK-NOT: red.global
+// CHECK-NOT: scf.if
 // CHECK: llvm.return
 tile.func @added(%x: !tile.view<?x64xf32>, %y: !tile.view<?x64xf32, #lanes>, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] attributes {tile.warps = 4 : i64} {

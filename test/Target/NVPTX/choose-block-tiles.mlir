@@ -96,3 +96,17 @@ func.func @both(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>) -> (tensor
     : (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>) -> (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>)
   return %r#0, %r#1 : tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>
 }
+
+// Four warps beside each other where heads are wide, but not beside what takes registers.
+// RUN: fa-opt %s --fa-rewrite-pairwise=fused --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=FUSEDWIDE
+// WIDEREGS: fa.map_blocks @wide_both_keys {{.*}}fa.tiles = {keys = 64 : i64, pad = 128 : i64, rows = 32 : i64, warps = 8 : i64}
+// RUN: fa-opt %s --fa-rewrite-pairwise=fused --gpu-choose-block-tiles="target=sm_90a aligned=false" | FileCheck %s --check-prefix=WIDEREGS
+// FUSEDWIDE: fa.map_blocks @wide_both_keys {{.*}}fa.tiles = {beside = 4 : i64, keys = 64 : i64, pad = 256 : i64, rows = 64 : i64, warps = 8 : i64}
+func.func @wide_both(%x: tensor<?x8x?x256xbf16>, %y: tensor<?x8x?x256xbf16>) -> (tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>) {
+  %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      fa.yield %s : f32
+    } sums [#fa.sum<0 [b, h, rows] times 0>, #fa.sum<0 [b, hk, keys] times 0>]
+    : (tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>) -> (tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>)
+  return %r#0, %r#1 : tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>
+}

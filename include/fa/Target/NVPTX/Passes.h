@@ -26,8 +26,9 @@ namespace nvptx {
 int64_t getShortSequence(ModuleOp module, StringRef target);
 
 /// Return whether there are blocks of keys that add to sums at rows, no tiles chosen yet, and all
-/// of these are faster, for long sequences, than blocks of rows would be beside them: of bf16, with
-/// asynchronous products, of head dimensions that no padding widens.
+/// of these are faster, for long sequences, than blocks of rows would be beside them: of 2 bytes,
+/// with asynchronous products and of head dimensions that no padding widens, or, where a target has
+/// none, of tiles that its table says so of.
 bool gainsByAdding(ModuleOp module, StringRef target);
 
 /// Return whether a region reads an element of 2 bytes for each pair of a row i and a key j, at

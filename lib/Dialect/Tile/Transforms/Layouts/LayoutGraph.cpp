@@ -167,7 +167,7 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
     if (!fitsAccumulator(columns.getInput()) || !fitsAccumulator(columns.getResult()))
       return op->emitOpError() << "takes columns of what a product accumulates, got "
                                << columns.getInput().getType() << " to " << columns.getType();
-    this->columns.push_back(columns.getResult());
+    this->columns.push_back(columns);
     return success();
   }
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
@@ -240,13 +240,16 @@ bool LayoutGraph::fitsRows(const ProductInstruction &instruction, int64_t rows) 
 }
 
 /// Lay out an accumulator: warps that have the same rows share the columns, unless sums along them
-/// need them all, or a product that takes them as its terms from registers: of 2 bytes it reads
-/// shared memory. What a warp has is whole panels of shared memory, or an equal part of one, so
-/// that its swizzle holds.
+/// need them all, or a tile of some of them, or a product that takes them as its terms from
+/// registers: of 2 bytes it reads shared memory. What a warp has is whole panels of shared memory,
+/// or an equal part of one, so that its swizzle holds.
 Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc) const {
   ArrayRef<int64_t> shape = shapeOf(acc);
   bool whole = llvm::any_of(links, [&](const Link &link) {
     return isa<ReduceOp>(link.op) && link.dim == 1 && classOf(link.whole) == classOf(acc);
+  });
+  whole |= llvm::any_of(columns, [&](ColumnsOp op) {
+    return classOf(op.getInput()) == classOf(acc) || classOf(op.getResult()) == classOf(acc);
   });
   whole |= llvm::any_of(dots, [&](DotOp dot) {
     bool fromShared = instruction.warps == 1 &&
@@ -339,9 +342,9 @@ std::optional<Layout> LayoutGraph::layoutAsAccumulator(Value tile) const {
 void LayoutGraph::assign() {
   for (DotOp dot : dots)
     layouts[classOf(dot.getAcc())] = layoutOfAcc(*instructionOf(dot), dot.getAcc());
-  for (Value tile : columns)
-    if (std::optional<Layout> &layout = layouts[classOf(tile)]; !layout)
-      layout = layoutAsAccumulator(tile);
+  for (ColumnsOp op : columns)
+    if (std::optional<Layout> &layout = layouts[classOf(op.getResult())]; !layout)
+      layout = layoutAsAccumulator(op.getResult());
   for (DotOp dot : dots)
     if (std::optional<Layout> wanted = layoutOfA(dot))
       if (std::optional<Layout> &layout = layouts[classOf(dot.getA())]; !layout)

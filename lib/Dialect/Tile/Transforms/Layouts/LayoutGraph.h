@@ -84,8 +84,8 @@ private:
   llvm::IntEqClasses classes;
   SmallVector<Link> links;
   SmallVector<DotOp> dots;
-  /// Tiles that are columns of accumulators, and laid out like them.
-  SmallVector<Value> columns;
+  /// Hold what takes columns of accumulators, whose results are laid out like them.
+  SmallVector<ColumnsOp> columns;
   /// By class: its layout, and a tile of it.
   std::vector<std::optional<Layout>> layouts;
   SmallVector<SmallVector<Value>> members;

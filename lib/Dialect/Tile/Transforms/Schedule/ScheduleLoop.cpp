@@ -15,7 +15,10 @@
 //      it is the body's first get that fills this very iteration (distance 0),
 //      if a product runs until the slot is read. Where there is no anchor, or
 //      no product to hide the copy with, two slots by default;
-//   3. n > 1 slots: the anchor is the body's first get, the distance n - 1;
+//   3. n > 1 slots: the anchor is the body's first get, the distance n - 1. Where shared memory
+//      holds one alone and there is no anchor, it is filled again right after its release, for
+//      which all warps meet once more: beside products that stand there, or that nothing in the
+//      body waits for, which then run after its last reader;
 //   4. order: the first get, and with it those of streams of several slots
 //      that are no other's anchor (one barrier serves all); after an anchor
 //      its puts, the ones needed first in front; other ops as they stood; a
@@ -74,7 +77,7 @@ struct Stream {
   int64_t stages = 1;
 
   // Chosen: iterations that the put runs ahead, and the get it is after; null
-  // for a put that stays before its own get.
+  // for a put that stays before its own get, the stream itself for one after its own release.
   int64_t distance = 0;
   Stream *anchor = nullptr;
 
@@ -85,6 +88,9 @@ struct Stream {
 struct Body {
   explicit Body(Block &block) : block(block), loops(isa<scf::ForOp>(block.getParentOp())) {}
   LogicalResult collect(std::string &why);
+  LogicalResult findReaders(std::string &why);
+  void postpone(Stream &stream);
+  void refillEarly(Stream &stream);
   bool hasProductBetween(int64_t from, int64_t to, Stream &but) const;
   void place(Stream &stream);
   int64_t chooseStages(Stream &stream) const;
@@ -160,12 +166,23 @@ LogicalResult Body::collect(std::string &why) {
   if (streams.empty())
     return why = "no ring is filled and read in its body itself", failure();
 
-  llvm::DenseMap<Operation *, int64_t> index;
   for (Operation &op : block.without_terminator())
-    if (!moved.contains(&op)) {
-      index[&op] = rest.size();
+    if (!moved.contains(&op))
       rest.push_back(&op);
-    }
+  if (failed(findReaders(why)))
+    return failure();
+  llvm::sort(streams, [](auto &a, auto &b) {
+    return a->firstRead != b->firstRead ? a->firstRead < b->firstRead
+                                        : a->get->isBeforeInBlock(b->get);
+  });
+  return success();
+}
+
+/// Find the places of the first and the last reader of each stream.
+LogicalResult Body::findReaders(std::string &why) {
+  llvm::DenseMap<Operation *, int64_t> index;
+  for (auto [i, op] : llvm::enumerate(rest))
+    index[op] = i;
   for (auto &stream : streams) {
     stream->firstRead = rest.size();
     stream->lastRead = -1;
@@ -184,10 +201,6 @@ LogicalResult Body::collect(std::string &why) {
           break;
         }
   }
-  llvm::sort(streams, [](auto &a, auto &b) {
-    return a->firstRead != b->firstRead ? a->firstRead < b->firstRead
-                                        : a->get->isBeforeInBlock(b->get);
-  });
   return success();
 }
 
@@ -243,6 +256,92 @@ int64_t Body::chooseStages(Stream &stream) const {
   return hidden ? 1 : 2;
 }
 
+/// Return what adds the product to memory, where that or the next iteration alone waits for it;
+/// none where an op of the body does.
+static std::optional<SmallVector<Operation *>> additionsOf(DotOp dot) {
+  SmallVector<Operation *> additions;
+  for (Operation *user : dot->getUsers()) {
+    if (user->hasTrait<OpTrait::IsTerminator>())
+      continue;
+    if (!isa<AccumulateOp>(user) || user->getBlock() != dot->getBlock())
+      return std::nullopt;
+    additions.push_back(user);
+  }
+  return additions;
+}
+
+/// Let products that nothing in the body waits for run after the last reader of the stream's slot,
+/// with the gets and releases of what they read.
+void Body::postpone(Stream &stream) {
+  llvm::SmallSetVector<Operation *, 8> late;
+  for (Operation *op : ArrayRef(rest).take_front(stream.lastRead))
+    if (auto dot = dyn_cast<DotOp>(op))
+      if (auto additions = additionsOf(dot);
+          additions && !llvm::is_contained(dot->getOperands(), stream.get.getResult())) {
+        late.insert(dot);
+        late.insert_range(*additions);
+      }
+  if (late.empty())
+    return;
+  // Slots of computed tiles, which are no streams: got before their first reader, released after
+  // their last one.
+  llvm::SmallSetVector<Operation *, 4> slots;
+  for (Operation *op : late)
+    for (Value operand : op->getOperands())
+      if (auto get = operand.getDefiningOp<GetOp>(); get && llvm::is_contained(rest, get))
+        slots.insert(get);
+  auto isOfSlot = [&](Operation *op) {
+    auto release = dyn_cast<ReleaseOp>(op);
+    return slots.contains(release ? release.getSlot().getDefiningOp() : op);
+  };
+  SmallVector<Operation *> order, ordered;
+  for (auto [i, op] : llvm::enumerate(rest)) {
+    if (!late.contains(op) && !isOfSlot(op))
+      order.push_back(op);
+    if (static_cast<int64_t>(i) == stream.lastRead)
+      llvm::append_range(order, late);
+  }
+  auto readers = [](Operation *get) {
+    return llvm::count_if(get->getUsers(), [](Operation *op) { return !isa<ReleaseOp>(op); });
+  };
+  llvm::DenseMap<Operation *, int64_t> read;
+  for (Operation *op : order) {
+    llvm::SmallSetVector<Operation *, 2> reads;
+    for (Value operand : op->getOperands())
+      if (Operation *get = operand.getDefiningOp(); get && slots.contains(get))
+        reads.insert(get);
+    for (Operation *get : reads)
+      if (read[get] == 0)
+        ordered.push_back(get);
+    ordered.push_back(op);
+    for (Operation *get : reads)
+      if (++read[get] == readers(get))
+        for (Operation *user : get->getUsers())
+          if (isa<ReleaseOp>(user))
+            ordered.push_back(user);
+  }
+  rest = std::move(ordered);
+}
+
+/// Fill the slot again right after its release where products run until it is read, if it is the
+/// only one and would be filled right before.
+void Body::refillEarly(Stream &stream) {
+  if (!loops || !stream.bound.empty() || stream.anchor || stream.stages > 1)
+    return;
+  std::string why;
+  postpone(stream);
+  [[maybe_unused]] LogicalResult found = findReaders(why);
+  assert(succeeded(found) && "slots are read as before");
+  // A get that others are filled after may stand before their last readers now.
+  for (auto &other : streams)
+    if (other->anchor && other->anchor != other.get())
+      place(*other);
+  if (!hasProductBetween(stream.lastRead + 1, rest.size(), stream))
+    return;
+  stream.anchor = &stream;
+  stream.distance = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // 4 and 5. Order
 //===----------------------------------------------------------------------===//
@@ -269,8 +368,9 @@ private:
     return stream.anchor || (!stream.stored && stream.slice.empty());
   }
   bool isAnchor(const Stream &stream) const {
-    return llvm::any_of(
-        body.streams, [&](auto &other) { return other->anchor == &stream && other->stages == 1; });
+    return llvm::any_of(body.streams, [&](auto &other) {
+      return other.get() != &stream && other->anchor == &stream && other->stages == 1;
+    });
   }
 
   Body &body;
@@ -305,7 +405,7 @@ void Numbering::emitGets(ArrayRef<Stream *> gets) {
     emit(stream->get, last);
     got.insert(stream);
     for (auto &other : body.streams)
-      if (other->anchor == stream)
+      if (other->anchor == stream && (other.get() != stream || stream->stages > 1))
         puts.push_back(other.get());
   }
   llvm::sort(puts, [](Stream *a, Stream *b) {
@@ -340,6 +440,9 @@ void Numbering::run() {
         emit(stream->release, last);
         released.push_back(stream.get());
       }
+    for (Stream *stream : released)
+      if (stream->anchor == stream && stream->stages == 1)
+        emitPut(*stream);
     for (Stream *stream : released)
       if (stream->anchor && stream->distance == 1 && stream->stages == 1 &&
           !got.contains(stream->anchor) && mayMoveUp(*stream->anchor))
@@ -422,6 +525,9 @@ void ScheduleLoop::report(Body &body) {
       said << fa::decision("ring of {0} filled right before it is read", tile)
            << remark::reason("{0}",
                              stream->bound.empty() ? "its slot is free no earlier" : stream->bound);
+    else if (stream->anchor == stream.get() && stream->stages == 1)
+      said << fa::decision("ring of {0} filled right after its release", tile)
+           << remark::metric("iterationsAhead", stream->distance);
     else
       said << fa::decision("ring of {0} filled after the get of {1}", tile,
                            describeTile(stream->anchor->ring.getType()))
@@ -488,6 +594,8 @@ void ScheduleLoop::schedule(Block &block) {
   }
   chooseAll(body);
   fit(body);
+  for (auto &stream : body.streams)
+    body.refillEarly(*stream);
   report(body);
   Numbering(body).run();
 }

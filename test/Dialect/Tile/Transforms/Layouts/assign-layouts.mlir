@@ -9,6 +9,7 @@
 // CHECK-DAG: #[[$TURNED:frag[0-9]*]] = #tile.frag<reg = [(2, 1, 0), (2, 0, 8), (8, 8, 0)], lane = [(4, 2, 0), (8, 0, 1)], warp = [(4, 0, 16)]>
 // CHECK-DAG: #[[$BLOCK:frag[0-9]*]] = #tile.frag<reg = [(8, 0, 1), (4, 16, 0)], lane = [(8, 0, 8), (4, 1, 0)], warp = [(4, 4, 0)]>
 // CHECK-DAG: #[[$BOTH:frag[0-9]*]] = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (4, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0), (2, 0, 0)]>
+// CHECK-DAG: #[[$BOTHEIGHT:frag[0-9]*]] = #tile.frag<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0), (2, 0, 0)]>
 // CHECK-DAG: #[[$BOTHROWS:frag[0-9]*]] = #tile.frag<reg = [(2, 8)], lane = [(4, 0), (8, 1)], warp = [(4, 16), (2, 0)]>
 // CHECK-DAG: #[[$HALVES:frag[0-9]*]] = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (16, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0), (2, 0, 128)]>
 // CHECK-DAG: #[[$ODD:frag[0-9]*]] = #tile.frag<reg = [(10, 0, 1), (3, 1, 0)], lane = [(32, 0, 0)], warp = [(4, 0, 0)]>
@@ -154,6 +155,23 @@ tile.func @beside(%x: !tile.view<?x32xbf16>, %y: !tile.view<?x32xbf16>, %v: !til
   %nb = tile.broadcast %n dim 1 : tensor<64xf32> -> tensor<64x256xf32>
   %on = arith.mulf %o, %nb : tensor<64x256xf32>
   tile.store %on, %z[%i, %c0] dims [0, 1] : tensor<64x256xf32>, !tile.view<?x256xf32>
+  tile.return
+}
+
+// So do they hold whole what others take columns of, of which each then has its rows.
+// CHECK-LABEL: tile.func @columns
+tile.func @columns(%x: !tile.view<?x32xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile.view<?x8xf32>, %i: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x32xbf16> -> tensor<64x32xbf16>
+  %b = tile.load %y[%i, %c0] dims [0, 1] : !tile.view<?x32xbf16> -> tensor<32x32xbf16>
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  // CHECK: tile.dot {{.*}}, tensor<64x32xf32, #[[$BOTH]]>
+  %s = tile.dot %a, %b, %zero transpose_b : tensor<64x32xbf16>, tensor<32x32xbf16>, tensor<64x32xf32>
+  // CHECK-NOT: tile.convert_layout
+  // CHECK: tile.columns {{.*}} : tensor<64x32xf32, #[[$BOTH]]> -> tensor<64x8xf32, #[[$BOTHEIGHT]]>
+  %t = tile.columns %s first(16) : tensor<64x32xf32> -> tensor<64x8xf32>
+  tile.store %t, %z[%i, %c0] dims [0, 1] : tensor<64x8xf32>, !tile.view<?x8xf32>
   tile.return
 }
 
