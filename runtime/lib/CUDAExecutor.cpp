@@ -385,6 +385,9 @@ void Executor::loadLate(llvm::ArrayRef<Load> loads) {
   device->driver.cuThreadExchangeStreamCaptureMode(&mode);
   for (const Load &next : loads) {
     llvm::Error failed = current.check();
+    // Nobody launches any more.
+    if (!failed && Background::mustEnd())
+      failed = error("the program was released while it was loaded");
     if (!failed)
       failed = load(next);
     if (failed)

@@ -49,9 +49,9 @@ struct Capturing {
 };
 
 /// The hand-written program with three variants: of tensors aligned to 16, to 8 and to 4
-/// bytes, the code of the last one still to be made.
-struct Unfinished {
-  Unfinished() {
+/// bytes, with the codes of the last two.
+struct Three {
+  Three(Code second, Code third) {
     ManifestModule module = llvm::cantFail(parseManifest(kFakeManifest));
     program.manifest = module.entries.front();
     std::vector<ManifestVariant> &variants = program.manifest.variants;
@@ -59,18 +59,25 @@ struct Unfinished {
     variants.back().guards.clear();
     for (unsigned i = 0; i < 3; ++i)
       variants[i].image = i;
-    Code there = []() -> llvm::Expected<std::string> { return std::string(kFakePTX); };
-    Code last = [code = std::shared_future(code.get_future())]() -> llvm::Expected<std::string> {
-      if (code.get().empty())
-        return llvm::createStringError("there is no code");
-      return code.get();
-    };
-    program.cuda = llvm::cantFail(cuda::Executor::create(
-        llvm::cantFail(openCUDA("cuda")), program.manifest, module.target, {there, there, last}));
+    program.cuda = llvm::cantFail(
+        cuda::Executor::create(llvm::cantFail(openCUDA("cuda")), program.manifest, module.target,
+                               {there, std::move(second), std::move(third)}));
     llvm::cantFail(describeArguments(program));
   }
-  std::promise<std::string> code;
+  static llvm::Expected<std::string> there() { return std::string(kFakePTX); }
   fa_program program;
+};
+
+/// These three, the code of the last one still to be made.
+struct Unfinished {
+  std::promise<std::string> code;
+  Three three{Three::there,
+              [code = std::shared_future(code.get_future())]() -> llvm::Expected<std::string> {
+                if (code.get().empty())
+                  return llvm::createStringError("there is no code");
+                return code.get();
+              }};
+  fa_program &program = three.program;
 };
 
 /// Return the result of a launch at an offset.
@@ -174,6 +181,24 @@ TEST_F(CUDA, ProgramsMayBeFreedWhileTheyAreLoaded) {
   Settings slow(kSlow);
   for (int i = 0; i < 3; ++i)
     fa_program_free(load());
+  EXPECT_EQ(loaded(), 0);
+}
+
+TEST_F(CUDA, ProgramsThatAreFreedLoadNoFurtherVariant) {
+  std::atomic<bool> asked{false};
+  auto untilFreed = []() -> llvm::Expected<std::string> {
+    while (!Background::mustEnd())
+      std::this_thread::yield();
+    return Three::there();
+  };
+  auto last = [&]() -> llvm::Expected<std::string> {
+    asked = true;
+    return Three::there();
+  };
+  {
+    Three three(untilFreed, last);
+  }
+  EXPECT_FALSE(asked);
   EXPECT_EQ(loaded(), 0);
 }
 

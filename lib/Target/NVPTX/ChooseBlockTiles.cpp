@@ -113,8 +113,8 @@ constexpr Tiles kFusedKeys[] = {
 /// registers would hold goes without: such blocks take the line above.
 constexpr Tiles kAsyncFusedKeys[] = {
     {2, 64, kLight, 128, 128, 8, 1, /*gains=*/true},
-    {2, 128, kLight, 64, 128, 8, 1, true},
-    {2, 128, kLimits, 64, 128, 8, 1, true},
+    {2, 128, kMedium, 64, 128, 8, 1, true},
+    {2, 128, kLimits, 64, 128, 8},
     {2, 128, kBits, 64, 128, 8, 1, true},
     {2, 128, kTiles, 64, 128, 8, 1, true},
 };
