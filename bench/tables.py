@@ -284,17 +284,22 @@ TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", 
 
 
 def make_tables(files):
-    """-> {name of a table: its lines}; `files`: what gpu_compare.py wrote, as objects."""
-    seen = {(data["device"], data["torch"], data["target"]) for data in files}
+    """-> {name of a table: its lines}; `files`: what gpu_compare.py wrote, as objects. A table is of one device;
+    where that is not the one of most rows, its first line says so."""
+    seen = {(data["torch"], data["target"]) for data in files}
     if len(seen) != 1:
-        raise ValueError(f"the files are of different machines or targets: {sorted(seen)}")
-    rows = [row for data in files for row in data["rows"]]
+        raise ValueError(f"the files are of different targets or PyTorches: {sorted(seen)}")
+    home = statistics.mode(data["device"] for data in files for _ in data["rows"])
     tables = {}
     for name, sections, make in TABLES:
-        part = [row for row in rows if not sections or section_of(row) in sections]
-        lines = make(part) if part else []
+        part = [(data["device"], row) for data in files for row in data["rows"]
+                if (section_of(row) in sections if sections else data["device"] == home)]
+        devices = sorted({device for device, _ in part})
+        if len(devices) > 1:
+            raise ValueError(f"the table {name} is of different machines: {devices}")
+        lines = make([row for _, row in part]) if part else []
         if lines:
-            tables[name] = lines
+            tables[name] = lines if devices == [home] else [f"On {devices[0]}:", "", *lines]
     return tables
 
 
