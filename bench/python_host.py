@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Times calls from Python.
 
-    python_host.py [CALLS] [--only=host,gpu,documents]
+    python_host.py [CALLS] [--only=host,gpu,documents] [--seconds=T]
 
 host: what the host does, microseconds a call, of launches that are shorter on the GPU; flash-attn's own functions stand
 beside, where they can be imported. gpu: time on the GPU of flash_attn_func beside the C API's launch of the same program.
 documents: flex_attention with a mask of documents beside PyTorch's, from the first call to its result, and a call.
+After T seconds no further round begins, but what each line needs; parts that were not begun are left out.
 Needs the installed package and PyTorch; without a GPU the first part alone runs, on the CPU.
 """
 
 import importlib
+import operator
 import os
 import statistics
 import sys
@@ -23,40 +25,63 @@ from fa_mlir import _ops, _program
 from fa_mlir.flash_attn import flash_attn_func, flash_attn_varlen_func
 
 
+END = float("inf")  # of time.monotonic(): when rounds end
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 synchronize = torch.cuda.synchronize if DEVICE == "cuda" else lambda: None
 
 
-def measure(call, calls, rounds=15):
-    """-> the median of rounds, in microseconds a call"""
-    times = []
+def is_late():
+    return time.monotonic() > END
+
+
+def measure(lines, calls, rounds=15):
+    """-> name -> (median, least) of rounds, in microseconds a call, of functions that take turns"""
+    times = {name: [] for name in lines}
     for _ in range(rounds):
-        synchronize()
+        for name, call in lines.items():
+            if is_late() and times[name]:
+                continue
+            synchronize()
+            begin = time.perf_counter()
+            for _ in range(calls):
+                call()
+            times[name].append((time.perf_counter() - begin) / calls * 1e6)
+            synchronize()
+    return {name: (statistics.median(found), min(found)) for name, found in times.items()}
+
+
+def measure_on_gpu(*functions, calls=20, rounds=40):
+    """-> for each function the time of each round, by events, in microseconds a call
+
+    The functions take turns, of which each begins as many as others. The GPU waits until the host has put all launches of a
+    round in its queue, so that no time of the host's is in between.
+    """
+    times = [[] for _ in functions]
+    longest = 0.0
+    for call in functions:
+        call()
+        torch.cuda.synchronize()
         begin = time.perf_counter()
         for _ in range(calls):
             call()
-        times.append((time.perf_counter() - begin) / calls * 1e6)
-        synchronize()
-    return statistics.median(times)
-
-
-def measure_on_gpu(*functions, calls=50, rounds=15):
-    """-> the medians of rounds by events, in microseconds a call, of functions that take turns"""
-    times = [[] for _ in functions]
-    for call in functions:
-        for _ in range(calls):
-            call()
-    for _ in range(rounds):
-        for call, found in zip(functions, times):
+        longest = max(longest, time.perf_counter() - begin)
+        torch.cuda.synchronize()
+    cycles = int(2e9 * min(3 * longest + 1e-3, 0.05))
+    for count in range(rounds):
+        if is_late() and count >= 2:
+            break
+        turns = list(zip(functions, times))
+        for call, found in turns[count % len(turns):] + turns[:count % len(turns)]:
             first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             torch.cuda.synchronize()
+            torch.cuda._sleep(cycles)
             first.record()
             for _ in range(calls):
                 call()
             last.record()
             torch.cuda.synchronize()
             found.append(first.elapsed_time(last) / calls * 1e3)
-    return [statistics.median(found) for found in times]
+    return times
 
 
 def wait_for_programs():
@@ -105,20 +130,26 @@ def time_host(calls):
         except Exception as error:
             print("%s: not here: %s" % (name, error))
     print("host, 1 x %d x %d x %d on %s" % (rows, heads, size, DEVICE))
-    for name, call in lines.items():
+    for call in lines.values():
         call()
-        wait_for_programs()
-        print("  %-42s %8.1f us" % (name, measure(call, calls)))
+    wait_for_programs()
+    for name, (middle, least) in measure(lines, calls).items():
+        print("  %-42s %8.1f us, at least %.1f us" % (name, middle, least))
 
 
 def time_gpu():
-    print("gpu, causal, bf16, 16 heads of 128: flash_attn_func, the C API's prepared launch")
+    print("gpu, causal, bf16, 16 heads of 128: flash_attn_func, the C API's prepared launch on the same memory; the median of the "
+          "rounds' quotients, and that of the C API's launch by itself")
     for batch, length in ((8, 1024), (2, 4096), (1, 8192)):
         q, k, v = (torch.randn(batch, length, 16, 128, device=DEVICE, dtype=torch.bfloat16) for _ in range(3))
-        launch = make_prepared(q, k, v)["the C API's prepared launch"]
+        ours = lambda: flash_attn_func(q, k, v, causal=True)
+        # Of the outputs that the launch writes no tensor is left: the allocator gives their memory to the function.
+        plain = make_prepared(q, k, v)["the C API's prepared launch"]
         wait_for_programs()
-        ours, plain = measure_on_gpu(lambda: flash_attn_func(q, k, v, causal=True), launch)
-        print("  %d x %-36d %8.1f us %8.1f us  %+.2f %%" % (batch, length, ours, plain, (ours / plain - 1) * 100))
+        times = measure_on_gpu(ours, plain, plain)
+        quotients = [statistics.median(map(operator.truediv, x, times[1])) - 1 for x in (times[0], times[2])]
+        print("  %d x %-36d %8.1f us %8.1f us  %+.2f %%, %+.2f %%" % (
+            batch, length, *map(statistics.median, times[:2]), *[x * 100 for x in quotients]))
 
 
 def time_documents():
@@ -148,16 +179,19 @@ def time_documents():
         print("  %-42s %8.1f ms; PyTorch: block mask %.1f ms, call %.1f ms; largest difference %.2g" % (
             name, first, of_block, of_call, (ours - theirs).abs().max().item()))
     wait_for_programs()
-    one, other = measure_on_gpu(lambda: fa_mlir.flex_attention(q, k, v, block_mask=mask),
-                                lambda: compiled(q, k, v, block_mask=block), calls=20, rounds=9)
-    again, = measure_on_gpu(lambda: compiled_mask(mask, batch, None, length, length, device=DEVICE), calls=5, rounds=5)
-    print("  %-42s %8.1f us; PyTorch: %.1f us, and %.1f us for a block mask" % ("a call", one, other, again))
+    one, other = map(statistics.median, measure_on_gpu(lambda: fa_mlir.flex_attention(q, k, v, block_mask=mask),
+                                lambda: compiled(q, k, v, block_mask=block), calls=20, rounds=9))
+    again = statistics.median(*measure_on_gpu(lambda: compiled_mask(mask, batch, None, length, length, device=DEVICE), calls=5, rounds=5))
+    print("  %-42s %8.1f us; PyTorch: %.1f us, and %.1f us for a block mask" % ("a call, on the GPU", one, other, again))
 
 
 def main():
     arguments = sys.argv[1:]
     only = [x.split("=", 1)[1].split(",") for x in arguments if x.startswith("--only=")]
     parts = only[0] if only else ["host", "gpu", "documents"] if DEVICE == "cuda" else ["host"]
+    seconds = [float(x.split("=", 1)[1]) for x in arguments if x.startswith("--seconds=")]
+    global END
+    END = time.monotonic() + (seconds[0] if seconds else float("inf"))
     calls = [int(x) for x in arguments if not x.startswith("-")]
     if unknown := set(parts) - {"host", "gpu", "documents"}:
         sys.exit("python_host.py: --only takes host, gpu and documents, not %s" % ", ".join(sorted(unknown)))
@@ -165,12 +199,11 @@ def main():
         sys.exit("python_host.py: gpu and documents need a GPU; leave out --only")
     with tempfile.TemporaryDirectory() as cache:
         os.environ["FA_CACHE_DIR"] = cache  # so that what is timed as new is compiled
-        if "host" in parts:
-            time_host(calls[0] if calls else 200)
-        if "gpu" in parts:
-            time_gpu()
-        if "documents" in parts:
-            time_documents()
+        for name, run in (("host", lambda: time_host(calls[0] if calls else 200)), ("gpu", time_gpu), ("documents", time_documents)):
+            if name in parts and is_late():
+                print("%s: not begun after %g seconds" % (name, seconds[0]))
+            elif name in parts:
+                run()
 
 
 if __name__ == "__main__":

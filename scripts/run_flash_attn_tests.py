@@ -7,7 +7,8 @@
 DIR is a checkout of flash-attn that the user has: `tests/test_flash_attn.py` and `hopper/test_flash_attn.py` are run, or
 FILE of these. Modules in test/python/shims stand for its package. N cases of each file are drawn from all by the seed; those
 that exclusions.txt there names are counted with their reason. The first K of those drawn are left out: an earlier run, which
-time ended, had them. P processes share the cases; after T seconds none begins, and those that run 30 s later have failed.
+time ended, had them. P processes share the cases; after T seconds, some of which collecting takes, none begins, and those
+that run 30 s later have failed.
 Those that found no memory beside the others run once more, one at a time, for 30 s at most.
 Needs PyTorch, a GPU, pytest and einops; --collect-only needs no GPU. The last line counts.
 """
@@ -51,6 +52,7 @@ class Plugin:
     def __init__(self, options):
         self.options, self.counts, self.reasons = options, collections.Counter(), collections.Counter()
         self.exclusions = read_exclusions(options.processes)
+        self.end = time.monotonic() + options.seconds
         self.collected = self.drawn = self.begun = 0
         self.short = {}  # reports of cases that found no memory beside others
         self.config = self.connection = None  # of a process that runs cases: to the one that counts
@@ -93,8 +95,7 @@ class Plugin:
         """Run the cases in processes of their own, forked once they are collected."""
         if session.config.option.collectonly or not session.items:
             return None
-        end = time.monotonic() + self.options.seconds
-        self.share(session, list(range(len(session.items))), self.options.processes, end, self.short)
+        self.share(session, list(range(len(session.items))), self.options.processes, self.end, self.short)
         if self.short:
             print("\n%d cases found no memory beside others, and run again" % len(self.short), flush=True)
             held = dict(self.short)

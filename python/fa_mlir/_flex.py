@@ -18,7 +18,7 @@ _POSITIONS = ("b", "h", "i", "j")
 _MOST = 1024
 _traces: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
 # What a trace may depend on beside its key, of a tensor, as `_translate.Reads` has it.
-_ATTRIBUTES = {"shape": lambda x: x.shape, "layout": lambda x: (*x.stride(), x.storage_offset()),
+_ATTRIBUTES = {"shape": lambda x: x.shape, "layout": lambda x: x.stride(), "offset": lambda x: (x.storage_offset(),),
                "gradients": lambda x: (x.requires_grad, x.is_leaf)}
 
 

@@ -222,7 +222,7 @@ class _Graph:
 # What Python may read of a tensor without its values, by what decides it.
 _READS = {
     **dict.fromkeys(("shape", "size", "numel", "nelement", "nbytes", "__len__", "is_same_size"), "shape"),
-    **dict.fromkeys(("stride", "is_contiguous", "storage_offset", "dim_order"), "layout"),
+    **dict.fromkeys(("stride", "is_contiguous", "dim_order"), "layout"), "storage_offset": "offset",
     **dict.fromkeys(("requires_grad", "is_leaf", "grad_fn"), "gradients"),
     **dict.fromkeys(("dtype", "device", "dim", "ndim", "ndimension", "layout", "is_cuda", "is_cpu", "is_meta", "is_sparse",
                      "is_floating_point", "is_complex", "is_signed", "is_neg", "is_conj", "is_quantized", "is_nested",

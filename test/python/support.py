@@ -1,5 +1,6 @@
 """What tests on tensors share: devices, the reference in float64, the error rule of docs/semantics.md."""
 
+import concurrent.futures
 import contextlib
 import os
 import unittest
@@ -39,6 +40,19 @@ def attend_flexibly(*tensors, **arguments):
     context = unittest.mock.patch.object(module, name, True) if hasattr(module, name) else contextlib.nullcontext()
     with context, torch.no_grad():
         return module.flex_attention(*tensors, return_lse=True, **arguments)
+
+
+def compile_at_once(q, k, v, functions, gradients=()):
+    """Compile the programs of (mask_mod, score_mod), and of the gradients that are named, on all cores: one after the other
+    they take most of a test's time. What fails is left to the calls."""
+    import fa_mlir
+    from fa_mlir import _ops
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for mask, score in functions:
+            with contextlib.suppress(Exception):
+                text = " ".join(fa_mlir.to_mlir(q, k, v, mask=mask, score=score).split())  # as calls have it
+                for wanted in (None, *gradients):
+                    pool.submit(_ops.compile_for, q.device, text, wanted, False)
 
 
 def count_programs():

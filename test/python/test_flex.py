@@ -5,7 +5,7 @@ import os
 import tempfile
 import unittest
 
-from support import attend, attend_flexibly, check, count_programs, devices, needs_torch, skip_without, torch
+from support import attend, attend_flexibly, check, compile_at_once, count_programs, devices, needs_torch, skip_without, torch
 
 if torch:
     import fa_mlir
@@ -121,10 +121,11 @@ class Functions(unittest.TestCase):
         return [torch.randn(2, 4, length, 32, device=device).to(dtype).requires_grad_() for _ in range(3)]
 
     def compare(self, length, device, dtype, gradients, only=None):
-        for name, functions in make_functions(length, device).items():
-            if not only or name in only:
-                with self.subTest(name, length=length, device=device, dtype=dtype):
-                    self.compare_one(length, device, dtype, gradients, *functions)
+        made = {name: functions for name, functions in make_functions(length, device).items() if not only or name in only}
+        compile_at_once(*self.draw(length, device, dtype), made.values(), ["q,k,v"] if gradients else [])
+        for name, functions in made.items():
+            with self.subTest(name, length=length, device=device, dtype=dtype):
+                self.compare_one(length, device, dtype, gradients, *functions)
 
     def compare_one(self, length, device, dtype, gradients, mask, score):
         q, k, v = self.draw(length, device, dtype)
@@ -147,15 +148,13 @@ class Functions(unittest.TestCase):
         for device in devices():
             with self.subTest(device=device):
                 skip_without(self, device)
-                programs = set()
+                compile_at_once(*self.draw(17, device, torch.float32), make_functions(17, device).values())
                 for length in (17, 61, 64, 128, 150):
                     for name, functions in make_functions(length, device).items():
                         with self.subTest(name, length=length, device=device), torch.no_grad():
                             count = count_programs()
                             self.compare_one(length, device, torch.float32, False, *functions)
-                            # One, which another test may have compiled before.
-                            self.assertLessEqual(count_programs() - count, name not in programs)
-                            programs.add(name)
+                            self.assertEqual(count_programs(), count)
 
     def test_causal_with_sink(self):
         """A sink is a key more that has no value: of FlexAttention's output and lse, what each row keeps and what is added."""

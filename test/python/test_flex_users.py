@@ -6,7 +6,8 @@ import types
 import unittest
 import unittest.mock
 
-from support import attend, attend_flexibly, check, count_graphs, count_programs, devices, needs_torch, skip_without, torch
+from support import (attend, attend_flexibly, check, compile_at_once, count_graphs, count_programs, devices, needs_torch,
+                     skip_without, torch)
 
 if torch:
     import torch._dynamo.testing
@@ -150,6 +151,7 @@ class Users(unittest.TestCase):
 
     def compare(self, device):
         first = {}
+        compile_at_once(*draw(24), make_functions(24).values())
         for length in (24, 57, 64, 96, 130):
             q, k, v = draw(length)
             for name, (mask, score) in make_functions(length).items():
@@ -313,27 +315,37 @@ class Broken(unittest.TestCase):
                 torch.testing.assert_close(one, other)
 
 
+def on_each_device(test):
+    """Run a test on each device, on which new tensors then are."""
+    @functools.wraps(test)
+    def run(self):
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                torch._dynamo.reset()
+                with torch.device(device):
+                    test(self)
+    return run
+
+
 @needs_torch
 @unittest.skipUnless(torch and tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 11), "needs PyTorch >= 2.11")
 class Compiled(unittest.TestCase):
     """torch.compile(fullgraph=True): functions of a compiled region's inputs."""
-
-    def setUp(self):
-        skip_without(self, "cpu")
-        torch._dynamo.reset()
 
     def make(self, **options):
         self.counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
         step = lambda q, k, v, score, mask: fa_mlir.flex_attention(q * 2, k, v, score_mod=score, block_mask=mask) + 1
         return step, torch.compile(step, fullgraph=True, backend=self.counter, **options)
 
+    @on_each_device
     def test_one_graph_of_all_lengths(self):
         step, compiled = self.make(dynamic=True)
         for length in (33, 40, 47, 64, 65, 77, 96, 128, 150, 200):
             q, k, v = (x.requires_grad_() for x in draw(length))
             mask = make_documents(torch.randint(0, 3, (BATCH, length)).sort(1).values, 20)
             score = make_relative(torch.rand(HEADS, 2 * length, requires_grad=True))
-            block = create_block_mask(mask, BATCH, HEADS, length, length, device="cpu")
+            block = create_block_mask(mask, BATCH, HEADS, length, length, device=q.device)
             results, do = [], torch.randn_like(q)
             table = score.__closure__[0].cell_contents
             for function in (step, compiled):
@@ -359,6 +371,7 @@ class Compiled(unittest.TestCase):
     def compile_all(self, table, make, device):
         lengths = (57, 24, 64, 96, 130)  # of the first no size is another's, which PyTorch would take for the same
         made = [make(length) for length in lengths]
+        compile_at_once(*draw(lengths[0]), made[0].values())
         for name in made[0]:
             with self.subTest(name, table=table, device=device):
                 torch._dynamo.reset()
@@ -378,6 +391,7 @@ class Compiled(unittest.TestCase):
                     self.assertEqual(count_programs(), count)
                 self.assertEqual(count_graphs(counter), 1)
 
+    @on_each_device
     def test_numbers_are_guarded(self):
         for options in ({}, dict(dynamic=True)):
             step, compiled = self.make(**options)
@@ -389,6 +403,7 @@ class Compiled(unittest.TestCase):
                     torch.testing.assert_close(compiled(q, k, v, None, mask), step(q, k, v, None, mask))
             self.assertEqual(count_graphs(self.counter), 3)
 
+    @on_each_device
     def test_attributes_are_guarded(self):
         for options in ({}, dict(dynamic=True)):
             for name in ("shape", "len", "stride", "requires_grad"):
@@ -401,6 +416,7 @@ class Compiled(unittest.TestCase):
                         score = make_readers(t)[name]
                         torch.testing.assert_close(compiled(q, k, v, score, None), step(q, k, v, score, None))
 
+    @on_each_device
     def test_says_what_it_takes(self):
         q, k, v = draw(16)
         table = torch.rand(HEADS)

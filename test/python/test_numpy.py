@@ -4,6 +4,7 @@ import math
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -220,6 +221,13 @@ print(len(set(results)), len(results), hash(results[0]))
 """
 
 
+def read_key(path):
+    """Return the key of an entry of the cache on disk, as runtime/lib/DiskCache.cpp writes it."""
+    with open(path, "rb") as file:
+        magic, _, size = struct.unpack("<8s16sQ", file.read(32))
+        return file.read(size) if magic == b"FACACHE\1" else b""
+
+
 class Processes(unittest.TestCase):
     def test_share_a_cache(self):
         """Eight processes of two threads compile one program at once, in one cache on disk."""
@@ -248,7 +256,12 @@ class Processes(unittest.TestCase):
             self.assertEqual(len({output for output, _ in outputs}), 1, outputs)
             self.assertTrue(outputs[0][0].startswith(begin), outputs[0])
             facts = subprocess.run([sys.executable, "-m", "fa_mlir"], env=environment, text=True, stdout=subprocess.PIPE).stdout
-            self.assertRegex(facts, "entries: %d, %d of this build, 0 damaged, 0 unfinished" % (programs, programs))
+            keys = [read_key(os.path.join(cache, name)) for name in os.listdir(cache)]
+            # What a ptxas made of a program's images stands beside it: the program's key is behind two lines on the ptxas.
+            of_ptxas = [key.split(b"\n", 2)[2] for key in keys if key.startswith(b"cubin ")]
+            self.assertEqual(len(keys) - len(of_ptxas), programs, keys)
+            self.assertLessEqual(set(of_ptxas), set(keys))
+            self.assertIn("entries: %d, %d of this build, 0 damaged, 0 unfinished" % (len(keys), len(keys)), facts)
 
 
 WORK_ON_GPU = """

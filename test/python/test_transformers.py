@@ -23,6 +23,13 @@ MODELS = {"Llama": {}, "Mistral": dict(sliding_window=8), "Qwen2": {},
 LARGE = dict(head_dim=256, query_pre_attn_scalar=256)
 
 
+def makes_chunks_for_generate():
+    """Return whether generate(), which makes masks beforehand for a static cache, calls the mask of chunks as it is."""
+    from transformers import masking_utils
+    takes = lambda name: "block_sequence_ids" in inspect.signature(getattr(masking_utils, name, len)).parameters
+    return not takes("create_masks_for_generate") or takes("create_chunked_causal_mask")
+
+
 @needs_torch
 @unittest.skipUnless(transformers, "needs transformers >= 4.53")
 class Models(unittest.TestCase):
@@ -77,6 +84,9 @@ class Models(unittest.TestCase):
                 torch.testing.assert_close(logits[1][seen], logits[0][seen], rtol=1e-3, atol=1e-4)
         for cache in (None, "static"):
             with self.subTest(name, device=device, cache=cache):
+                if cache and name == "Llama4" and not makes_chunks_for_generate():
+                    self.skipTest("transformers %s gives its mask of chunks an argument that it does not take, in eager attention too"
+                                  % transformers.__version__)
                 more = dict(cache_implementation=cache, disable_compile=True) if cache else {}
                 tokens = []
                 for implementation in ("eager", "fa_mlir"):
