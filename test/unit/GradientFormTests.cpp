@@ -133,6 +133,11 @@ TEST_F(GradientForm, WhatHasNoFastStepStaysSplit) {
   EXPECT_FALSE(launch(2, 8, 8, 4096, 4096).fused);
 }
 
+TEST_F(GradientForm, WindowsOfWideHeadsAreFused) {
+  compile(attention(kBand, /*dim=*/128));
+  EXPECT_TRUE(launch(2, 8, 8, 4096, 4096, 128).fused);
+}
+
 TEST_F(GradientForm, HeadsThatPaddingWidensStaySplit) {
   compile(attention(kCausal, /*dim=*/96));
   EXPECT_FALSE(launch(2, 8, 8, 4096, 4096, 96).fused);

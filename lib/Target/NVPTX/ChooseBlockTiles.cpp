@@ -126,7 +126,9 @@ constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWa
 /// The facts of a block that choose its line of a table.
 struct Facts {
   bool products = false, sums = false, adds = false, scatters = false, sequences = false,
-       masked = false, functions = false;
+       masked = false;
+  /// Say whether a region computes a function, and whether a mask reads elements along a tile.
+  bool functions = false, masksByData = false;
   int64_t headDim = 0, bytes = 0;
   /// The greatest number that all head dimensions are multiples of.
   int64_t headUnit = 0;
@@ -137,10 +139,10 @@ struct Facts {
 /// Weigh what a region, whose positions come after so many `inputs` and differ as `positions` says,
 /// reads of captured tensors: an element for each pair of a row and a key; a mask, for each row or
 /// key. Then its length: masks of more than one comparison, weights of a score or with a function
-/// of it, and of these more where they hold a tile that is of no product. Say in `functions`
-/// whether there is such a function.
+/// of it, and of these more where they hold a tile that is of no product. Say in `facts`
+/// whether there is such a function, or such an element of a mask.
 RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<unsigned> positions,
-                                    bool &functions) {
+                                    Facts &facts) {
   // b and h come before i and j.
   constexpr unsigned kPlainOps = 10, kComparison = 3, kRow = 2;
   if (region.empty())
@@ -169,12 +171,13 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
       most = std::max(most, extract ? kTensors : kMedium);
     } else if (of && isMask && extract) {
       most = std::max(most, kMedium);
+      facts.masksByData = true;
     }
   });
   most = std::max(most, isMask && ops > kComparison                   ? kSome
                         : !isMask && (ops > kPlainOps || hasFunction) ? kLong
                                                                       : kLight);
-  functions |= hasFunction;
+  facts.functions |= hasFunction;
   // Beside more than a few functions a tile takes registers.
   return !tile ? most : most <= kLong ? kTiles : std::max(most, kTensors);
 }
@@ -198,7 +201,7 @@ Facts factsOf(MapBlocksOp block) {
     llvm::append_range(differences, positions);
     regions = std::max(regions, pressureOfRegion(region, differences).first);
     RegisterPressure &captures = inputs ? ofWeights : ofMasks;
-    captures = std::max(captures, pressureOfCaptures(region, inputs, positions, facts.functions));
+    captures = std::max(captures, pressureOfCaptures(region, inputs, positions, facts));
   };
   block.getBody()->walk([&](Operation *op) {
     facts.products |= isa<tile::DotOp>(op);
@@ -387,8 +390,9 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
         lineFor(async ? ArrayRef(kAsyncFusedKeys) : ArrayRef(kFusedKeys), facts, facts.pressure);
     auto gains = [&] {
       // Where blocks of rows and of keys are asynchronous, one that is not loses; a tile beside a
-      // mask, or of no product beside functions, which spills, has not been timed.
-      bool timed = async ? !(facts.pressure == kTiles && facts.masked) &&
+      // mask, or of no product beside functions, which spills, has not been timed,
+      // nor has a mask that reads elements for each row or key.
+      bool timed = async ? !(facts.pressure == kTiles && facts.masked) && !facts.masksByData &&
                                !(facts.pressure == kMedium && facts.functions)
                          : info && !info->hasRoles();
       int64_t sharing = async ? sharingOfSums(line->rows, line->warps) : 1;

@@ -40,7 +40,7 @@ struct BackwardOptions {
   /// Say whether launches take dLse; where they do not it counts as 0.
   bool dLse = false;
   /// Refuse a program whose results may differ in their bits from one launch to the next, and
-  /// compute dq without atomics where these are faster (long sequences on sm_90a).
+  /// compute dq without atomics where these are faster (long sequences on GPUs).
   bool deterministic = false;
 };
 

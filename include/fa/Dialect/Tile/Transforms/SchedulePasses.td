@@ -57,7 +57,9 @@ def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
     that follows its release, and that get follows the release as soon as it can. A
     ring that is filled so after another product needs one slot. Else it gets two,
     and n slots are filled n - 1 iterations ahead, after the first get of the body,
-    to which the other gets then move.
+    to which the other gets then move. Where shared memory holds one slot of a ring and no
+    get follows its release, the slot is filled again right after the release, beside products
+    that nothing in the body waits for.
 
     In a loop of asynchronous products, each product and each computation runs in its
     iteration or one iteration later, beside the start of the next one. The pass tries

@@ -256,31 +256,27 @@ int64_t Body::chooseStages(Stream &stream) const {
   return hidden ? 1 : 2;
 }
 
-/// Return what adds the product to memory, where that or the next iteration alone waits for it;
-/// none where an op of the body does.
-static std::optional<SmallVector<Operation *>> additionsOf(DotOp dot) {
-  SmallVector<Operation *> additions;
-  for (Operation *user : dot->getUsers()) {
-    if (user->hasTrait<OpTrait::IsTerminator>())
-      continue;
-    if (!isa<AccumulateOp>(user) || user->getBlock() != dot->getBlock())
-      return std::nullopt;
-    additions.push_back(user);
-  }
-  return additions;
+/// Return whether an op of the body waits for the product: one that does more than add it to
+/// memory.
+static bool isAwaited(DotOp dot) {
+  return llvm::any_of(dot->getUsers(), [&](Operation *user) {
+    return !user->hasTrait<OpTrait::IsTerminator>() &&
+           !(isa<AccumulateOp>(user) && user->getBlock() == dot->getBlock());
+  });
 }
 
 /// Let products that nothing in the body waits for run after the last reader of the stream's slot,
 /// with the gets and releases of what they read.
 void Body::postpone(Stream &stream) {
   llvm::SmallSetVector<Operation *, 8> late;
-  for (Operation *op : ArrayRef(rest).take_front(stream.lastRead))
-    if (auto dot = dyn_cast<DotOp>(op))
-      if (auto additions = additionsOf(dot);
-          additions && !llvm::is_contained(dot->getOperands(), stream.get.getResult())) {
-        late.insert(dot);
-        late.insert_range(*additions);
-      }
+  for (Operation *op : ArrayRef(rest).take_front(stream.lastRead)) {
+    auto dot = dyn_cast<DotOp>(op);
+    auto sum = dyn_cast<AccumulateOp>(op);
+    if ((dot && !isAwaited(dot) &&
+         !llvm::is_contained(dot->getOperands(), stream.get.getResult())) ||
+        (sum && late.contains(sum.getValue().getDefiningOp())))
+      late.insert(op);
+  }
   if (late.empty())
     return;
   // Slots of computed tiles, which are no streams: got before their first reader, released after
@@ -294,33 +290,33 @@ void Body::postpone(Stream &stream) {
     auto release = dyn_cast<ReleaseOp>(op);
     return slots.contains(release ? release.getSlot().getDefiningOp() : op);
   };
-  SmallVector<Operation *> order, ordered;
+  SmallVector<Operation *> order;
   for (auto [i, op] : llvm::enumerate(rest)) {
     if (!late.contains(op) && !isOfSlot(op))
       order.push_back(op);
     if (static_cast<int64_t>(i) == stream.lastRead)
       llvm::append_range(order, late);
   }
-  auto readers = [](Operation *get) {
-    return llvm::count_if(get->getUsers(), [](Operation *op) { return !isa<ReleaseOp>(op); });
-  };
-  llvm::DenseMap<Operation *, int64_t> read;
+  llvm::DenseMap<Operation *, Operation *> first, last;
+  for (Operation *op : order)
+    op->walk([&](Operation *reader) {
+      for (Value operand : reader->getOperands())
+        if (Operation *get = operand.getDefiningOp(); get && slots.contains(get)) {
+          first.try_emplace(get, op);
+          last[get] = op;
+        }
+    });
+  rest.clear();
   for (Operation *op : order) {
-    llvm::SmallSetVector<Operation *, 2> reads;
-    for (Value operand : op->getOperands())
-      if (Operation *get = operand.getDefiningOp(); get && slots.contains(get))
-        reads.insert(get);
-    for (Operation *get : reads)
-      if (read[get] == 0)
-        ordered.push_back(get);
-    ordered.push_back(op);
-    for (Operation *get : reads)
-      if (++read[get] == readers(get))
-        for (Operation *user : get->getUsers())
-          if (isa<ReleaseOp>(user))
-            ordered.push_back(user);
+    for (Operation *get : slots)
+      if (first[get] == op)
+        rest.push_back(get);
+    rest.push_back(op);
+    for (Operation *get : slots)
+      if (last[get] == op)
+        llvm::append_range(rest,
+                           llvm::make_filter_range(get->getUsers(), llvm::IsaPred<ReleaseOp>));
   }
-  rest = std::move(ordered);
 }
 
 /// Fill the slot again right after its release where products run until it is read, if it is the
