@@ -10,7 +10,8 @@
 //   2. the limit is computed in i32. Where it is linear in the row index i, what all rows
 //      share is brought to at most 2^28 either way, beyond all columns, and i is added in
 //      i32. Of that, what does not change in the loop is computed before it, in 64 bits;
-//      the rest is added in i32. Else the limit is computed once a row in 64 bits and
+//      the rest is added in i32. Other limits are computed once a row, in i32 where all
+//      of a row's terms are clamped before the loop to what fits, else in 64 bits, and
 //      brought to where the columns are;
 //   3. conditions that hold together and limit the same column from one side become one,
 //      with the lower of both limits, or the higher.
@@ -288,15 +289,68 @@ static Value emitNearSum(ImplicitLocOpBuilder &b, Ranges &ranges, const LinearFo
   return add(first, rest);
 }
 
-/// Emit the limit in 64 bits, once or for each row, and bring it to `bounds`.
-static Value emitWideLimit(ImplicitLocOpBuilder &b, const Comparison &c, RankedTensorType rowsType,
-                           Interval bounds) {
-  Type type = rowsType.getElementType();
-  LinearForm uniform{{}, c.limit.constant}, ofRows{{}, c.added};
+/// Split the limit into what rows share and what differs between them.
+static std::pair<LinearForm, LinearForm> splitByRow(const Comparison &c) {
+  LinearForm uniform{{}, c.limit.constant}, ofRows;
   for (LinearForm::Term term : c.limit.terms) {
     bool onRow = term.first == LinearForm::kRow || c.forms.term(term.first).onRow;
     (onRow ? ofRows : uniform).terms.push_back(term);
   }
+  return {uniform, ofRows};
+}
+
+/// Emit limits with terms of rows in i32, brought to `bounds`; null where a part of them, or their
+/// sum, may not fit. What differs between rows is clamped first, so far away that no column is
+/// there whatever is added: loaded numbers of any size fit then. That is done before the loop,
+/// where the clamped number takes the register of the loaded one.
+static Value emitRowLimits(ImplicitLocOpBuilder &b, Ranges &ranges, const Comparison &c, Type type,
+                           Interval bounds, LoopLikeOpInterface loop) {
+  auto [uniform, ofRows] = splitByRow(c);
+  if (c.limit.row() != 0 || ofRows.terms.empty())
+    return {};
+  uniform.constant += c.added;
+  Interval shared = *getRange(ranges, c.forms, uniform), known = *getRange(ranges, c.forms, ofRows);
+  Interval wanted{bounds.low - shared.high, bounds.high - shared.low};
+  Interval rows{std::clamp(known.low, wanted.low, wanted.high),
+                std::clamp(known.high, wanted.low, wanted.high)};
+  Interval sum{rows.low + shared.low, rows.high + shared.high};
+  if (!known.fits(32) || !shared.fits(32) || !rows.fits(32) || !sum.fits(32))
+    return {};
+  Value common = castToI32(
+      b, emitSum(b, type, uniform, [&](unsigned number) { return c.forms.term(number).value; }));
+  // What was cast from i32 is taken from before that, where it may stand before the loop.
+  llvm::SmallDenseMap<unsigned, Value> terms;
+  bool isFixed = static_cast<bool>(loop);
+  for (auto [number, factor] : ofRows.terms) {
+    Value term = c.forms.term(number).value;
+    auto cast = term.getDefiningOp<arith::IndexCastOp>();
+    if (cast && getElementTypeOrSelf(cast.getIn()).isInteger(32))
+      term = cast.getIn();
+    terms[number] = term;
+    isFixed = isFixed && loop.isDefinedOutsideOfLoop(term);
+  }
+  Value limits;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    if (isFixed)
+      b.setInsertionPoint(loop);
+    for (auto &[number, term] : terms)
+      if (!getElementTypeOrSelf(term).isInteger(32))
+        term = castToI32(b, term);
+    limits = emitSum(b, terms.begin()->second.getType(), ofRows,
+                     [&](unsigned number) { return terms[number]; });
+    limits = clamp(b, limits, known, rows);
+  }
+  common = BroadcastOp::create(b, limits.getType(), common, IntegerAttr());
+  return clamp(b, arith::AddIOp::create(b, limits, common), sum, bounds);
+}
+
+/// Emit the limit in 64 bits, once or for each row, and bring it to `bounds`.
+static Value emitWideLimit(ImplicitLocOpBuilder &b, const Comparison &c, RankedTensorType rowsType,
+                           Interval bounds) {
+  Type type = rowsType.getElementType();
+  auto [uniform, ofRows] = splitByRow(c);
+  ofRows.constant = c.added;
   // What rows share is one term of each, under the number of the column, which none has.
   constexpr unsigned kShared = LinearForm::kColumn;
   bool perRow = c.hasRowTerms();
@@ -341,7 +395,7 @@ static Value emitNearLimit(ImplicitLocOpBuilder &b, Ranges &ranges, const Compar
 
 /// Emit the limit in i32, one or one for each row; null where it does not fit.
 static Value emitLimit(ImplicitLocOpBuilder &b, Ranges &ranges, const Comparison &c, Type type,
-                       LoopLikeOpInterface loop) {
+                       LoopLikeOpInterface loop, bool beforeLoops) {
   // The row index is added in i32, unless other terms differ between rows too.
   int64_t rows = c.type.getRank() == 2 ? c.type.getDimSize(0) : 1;
   int64_t row = c.hasRowTerms() ? 0 : c.limit.row();
@@ -353,8 +407,11 @@ static Value emitLimit(ImplicitLocOpBuilder &b, Ranges &ranges, const Comparison
   if (!bounds.fits(32))
     return {};
   bool isNear = !c.hasRowTerms() && std::max(-bounds.low, bounds.high) <= kFar / 2;
-  Value limit = isNear ? emitNearLimit(b, ranges, c, type, bounds, loop)
-                       : emitWideLimit(b, c, RankedTensorType::get({rows}, type), bounds);
+  LoopLikeOpInterface before = beforeLoops ? loop : LoopLikeOpInterface();
+  Value limit = isNear ? emitNearLimit(b, ranges, c, type, bounds, before)
+                       : emitRowLimits(b, ranges, c, type, bounds, loop);
+  if (!limit)
+    limit = emitWideLimit(b, c, RankedTensorType::get({rows}, type), bounds);
   if (row == 0)
     return limit;
   auto rowsType = RankedTensorType::get({rows}, b.getI32Type());
@@ -394,9 +451,8 @@ bool ColumnComparisons::rewrite(arith::CmpIOp op) {
   if (!found)
     return false;
   ImplicitLocOpBuilder b(fa::unnamed(op.getLoc()), op);
-  LoopLikeOpInterface loop =
-      beforeLoops ? op->getParentOfType<LoopLikeOpInterface>() : LoopLikeOpInterface();
-  Value limit = emitLimit(b, ranges, *found, getElementTypeOrSelf(op.getLhs()), loop);
+  Value limit = emitLimit(b, ranges, *found, getElementTypeOrSelf(op.getLhs()),
+                          op->getParentOfType<LoopLikeOpInterface>(), beforeLoops);
   if (!limit)
     return false;
   Value indices = found->column ? castToI32(b, found->column)

@@ -12,7 +12,8 @@
 //   3. clone them for the warpgroup: its first row in place of the tile's, and its row
 //      after the last in place of the tile's. Where that is not found, since it is computed
 //      in another way, the bounds are those of more rows, which are right, too. A lower
-//      bound is taken before it is rounded down to a step, which the lowering does;
+//      bound is taken before it is rounded down to a step, which the lowering does. Of a table
+//      with an entry for 64 rows each, a warpgroup reads one;
 //   4. do the same with conditions in the loop.
 //
 // Rejects nothing. A loop that puts and gets under a condition stays: how many tiles a step
@@ -23,6 +24,7 @@
 #include "Grid/Grid.h"
 #include "Products.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
@@ -86,6 +88,7 @@ struct Numbers {
 
 private:
   bool isEnd(Operation *op);
+  Value getOnlySpan(Operation *op);
   bool isLoadedForAll(Value value);
 
   Rows rows;
@@ -103,6 +106,33 @@ bool Numbers::isEnd(Operation *op) {
   return isa<arith::AddIOp>(op) && op->getOperand(0) == rows.first &&
          matchPattern(op->getOperand(1), m_ConstantInt(&count)) &&
          count.getSExtValue() == rows.count;
+}
+
+/// Return first / 64 where the op is one of first / 64 + n and last / 64, the lower one, and the
+/// last row is at most the tile's: the rows of a warpgroup, from a multiple of 64 on, are in one
+/// span.
+Value Numbers::getOnlySpan(Operation *op) {
+  if (!isa<arith::MinUIOp>(op) || divisorOf(rows.first) % kRowsOfGroup != 0)
+    return {};
+  auto spanOf = [](Value value) {
+    APInt size;
+    auto quotient = value.getDefiningOp<arith::DivUIOp>();
+    return quotient && matchPattern(quotient.getRhs(), m_ConstantInt(&size)) && size == kRowsOfGroup
+               ? quotient.getLhs()
+               : Value();
+  };
+  APInt more, one;
+  auto next = op->getOperand(0).getDefiningOp<arith::AddIOp>();
+  if (!next || !matchPattern(next.getRhs(), m_ConstantInt(&more)) || !more.isStrictlyPositive() ||
+      spanOf(next.getLhs()) != rows.first)
+    return {};
+  Value last = spanOf(op->getOperand(1));
+  auto before = last ? last.getDefiningOp<arith::SubIOp>() : arith::SubIOp();
+  if (!before || !matchPattern(before.getRhs(), m_ConstantInt(&one)) || !one.isOne())
+    return {};
+  auto end = before.getLhs().getDefiningOp<arith::MinSIOp>();
+  auto isEndOf = [&](Value value) { return value.getDefiningOp() && isEnd(value.getDefiningOp()); };
+  return end && (isEndOf(end.getLhs()) || isEndOf(end.getRhs())) ? next.getLhs() : Value();
 }
 
 /// Return whether the value is a number that is loaded, from one place for all warpgroups.
@@ -157,6 +187,10 @@ void Numbers::clone(OpBuilder &b, Value first, IRMapping &mapping) {
       b.setInsertionPoint(loop);
     if (mapping.contains(op->getResult(0)))
       continue;
+    if (Value span = getOnlySpan(op)) {
+      mapping.map(op->getResult(0), mapping.lookup(span));
+      continue;
+    }
     if (!isEnd(op)) {
       b.clone(*op, mapping);
       continue;

@@ -255,3 +255,60 @@ tile.func @doubled(%z: !tile.view<?x?xi1>, %t: index) grid affine_map<() -> (2)>
   tile.store %c, %z[%c0, %c0] dims [0, 1] : tensor<2x2xi1>, !tile.view<?x?xi1>
   tile.return
 }
+
+// Limits that are loaded for each row: they are brought to 32 bits before the loop, where nothing that is
+// added reaches a column from beyond.
+// CHECK-LABEL: tile.func @loaded
+// CHECK-DAG: %[[BELOW:.*]] = arith.constant dense<-1> : tensor<64xi32>
+// CHECK-DAG: %[[ABOVE:.*]] = arith.constant dense<128> : tensor<64xi32>
+// CHECK: %[[LAST:.*]] = tile.load
+// CHECK: %[[RAISED:.*]] = arith.maxsi %[[LAST]], %[[BELOW]] : tensor<64xi32>
+// CHECK: scf.for
+// CHECK: %[[SHARED:.*]] = tile.broadcast %{{.*}} : i32 -> tensor<64xi32>
+// CHECK: %[[SUM:.*]] = arith.addi %[[RAISED]], %[[SHARED]] : tensor<64xi32>
+// CHECK: %[[LEAST:.*]] = arith.maxsi %[[SUM]], %[[BELOW]] : tensor<64xi32>
+// CHECK: %[[LIMIT:.*]] = arith.minsi %[[LEAST]], %[[ABOVE]] : tensor<64xi32>
+// CHECK: %[[LIMITS:.*]] = tile.broadcast %[[LIMIT]] dim 1
+// CHECK: arith.cmpi slt, %{{.*}}, %[[LIMITS]] : tensor<64x128xi32>
+// CHECK-NOT: tensor<64xindex>
+tile.func @loaded(%x: !tile.view<?x?xi8>, %last: !tile.view<?xi32>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %i0 = arith.muli %t, %c64 : index
+  %n = tile.dim %x, 1 : !tile.view<?x?xi8>
+  %l = tile.load %last[%i0] dims [0] : !tile.view<?xi32> -> tensor<64xi32>
+  scf.for %j0 = %c0 to %n step %c128 {
+    %wide = arith.index_cast %l : tensor<64xi32> to tensor<64xindex>
+    %ls = tile.broadcast %wide dim 1 : tensor<64xindex> -> tensor<64x128xindex>
+    %j = tile.iota %j0 : index -> tensor<128xindex>
+    %js = tile.broadcast %j dim 0 : tensor<128xindex> -> tensor<64x128xindex>
+    %m = arith.cmpi slt, %js, %ls : tensor<64x128xindex>
+    %b = arith.extui %m : tensor<64x128xi1> to tensor<64x128xi8>
+    tile.store %b, %x[%i0, %j0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
+  }
+  tile.return
+}
+
+// What is added to a loaded limit may leave 32 bits: it is added in 64.
+// CHECK-LABEL: tile.func @far
+// CHECK: arith.addi {{.*}} : tensor<64xindex>
+// CHECK: arith.cmpi slt, {{.*}} : tensor<64x128xi32>
+tile.func @far(%x: !tile.view<?x?xi8>, %last: !tile.view<?xi32>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %i0 = arith.muli %t, %c64 : index
+  %n = tile.dim %x, 1 : !tile.view<?x?xi8>
+  %l = tile.load %last[%i0] dims [0] : !tile.view<?xi32> -> tensor<64xi32>
+  %wide = arith.index_cast %l : tensor<64xi32> to tensor<64xindex>
+  %ns = tile.broadcast %n : index -> tensor<64xindex>
+  %sum = arith.addi %wide, %ns : tensor<64xindex>
+  %ls = tile.broadcast %sum dim 1 : tensor<64xindex> -> tensor<64x128xindex>
+  %j = tile.iota %c0 : index -> tensor<128xindex>
+  %js = tile.broadcast %j dim 0 : tensor<128xindex> -> tensor<64x128xindex>
+  %m = arith.cmpi slt, %js, %ls : tensor<64x128xindex>
+  %b = arith.extui %m : tensor<64x128xi1> to tensor<64x128xi8>
+  tile.store %b, %x[%i0, %c0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
+  tile.return
+}

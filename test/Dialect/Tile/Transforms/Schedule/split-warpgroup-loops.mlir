@@ -299,3 +299,58 @@ tile.func @searched(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %sizes
   tile.store %o, %out[%row, %c0] dims [0, 1] : tensor<128x64xf32, #acc>, !tile.view<?x64xf32>
   tile.return
 }
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!pending = !tile.pending<tensor<128x64xf32, #acc>>
+
+// Of a table with an entry for 64 rows each, the tile reads two, a warpgroup one.
+// CHECK-LABEL: tile.func @table
+// CHECK: tile.load
+// CHECK: tile.load
+// CHECK: %[[GROUP:.*]] = tile.warpgroup : index
+// CHECK: %[[MINE:.*]] = arith.addi
+// CHECK: %[[SPAN:.*]] = arith.divui %[[MINE]], %{{.*}}
+// CHECK-NOT: arith.minui
+// CHECK: %[[X:.*]] = tile.load %{{.*}}[%[[SPAN]]]
+// CHECK: %[[Y:.*]] = tile.load %{{.*}}[%[[SPAN]]]
+// CHECK-NEXT: arith.maxsi %[[X]], %[[Y]]
+// CHECK: tile.warpgroup_bounds
+tile.func @table(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %ends: !tile.view<?xi32>, %id: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 128)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
+  %a = arith.constant dense<1.0> : tensor<128x64xf16, #acc>
+  %rows = tile.dim %out, 0 : !tile.view<?x64xf32>
+  %row = arith.muli %id, %c128 : index
+  %behind = arith.addi %row, %c128 : index
+  %end = arith.minsi %behind, %rows : index
+  %last = arith.subi %end, %c1 : index
+  %first_span = arith.divui %row, %c64 : index
+  %last_span = arith.divui %last, %c64 : index
+  %next_span = arith.addi %first_span, %c1 : index
+  %second_span = arith.minui %next_span, %last_span : index
+  %e0 = tile.load %ends[%first_span] : !tile.view<?xi32> -> i32
+  %e1 = tile.load %ends[%second_span] : !tile.view<?xi32> -> i32
+  %e = arith.maxsi %e0, %e1 : i32
+  %upper = arith.index_cast %e : i32 to index
+  // expected-remark @+1 {{each warpgroup runs the steps of its own rows}}
+  %o = scf.for %j = %c0 to %upper step %c64 iter_args(%acc = %acc0) -> (tensor<128x64xf32, #acc>) {
+    tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    %b = tile.get %r : !ring -> !slot
+    %sp = tile.dot_start %a, %b, %acc transpose_b : tensor<128x64xf16, #acc>, !slot, tensor<128x64xf32, #acc> -> !pending
+    %s = tile.await %sp : !pending -> tensor<128x64xf32, #acc>
+    tile.release %b : !slot
+    scf.yield %s : tensor<128x64xf32, #acc>
+  } {tile.row_derived}
+  tile.store %o, %out[%row, %c0] dims [0, 1] : tensor<128x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
