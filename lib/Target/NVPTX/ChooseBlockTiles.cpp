@@ -127,8 +127,9 @@ constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWa
 struct Facts {
   bool products = false, sums = false, adds = false, scatters = false, sequences = false,
        masked = false;
-  /// Say whether a region computes a function, and whether a mask reads elements along a tile.
-  bool functions = false, masksByData = false;
+  /// Say whether a region computes a function, whether a mask reads elements along a tile, and
+  /// whether masks bound a loop on both sides.
+  bool functions = false, masksByData = false, band = false;
   int64_t headDim = 0, bytes = 0;
   /// The greatest number that all head dimensions are multiples of.
   int64_t headUnit = 0;
@@ -209,6 +210,7 @@ Facts factsOf(MapBlocksOp block) {
     facts.adds |= isa<tile::AccumulateOp>(op);
     facts.scatters |= isa<tile::ScatterAddOp>(op);
     facts.sequences |= isa<tile::SliceOp>(op);
+    facts.band |= op->hasAttr(FADialect::kBandAttr);
     dropout |= isa<tile::RandomBitsOp>(op);
     if (auto apply = dyn_cast<ApplyOp>(op))
       weigh(apply.getBody(), apply.getInputs().size(), apply.getTransposed());
@@ -391,9 +393,10 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
     auto gains = [&] {
       // Where blocks of rows and of keys are asynchronous, one that is not loses; a tile beside a
       // mask, or of no product beside functions, which spills, has not been timed,
-      // nor has a mask that reads elements for each row or key.
+      // nor has a mask that reads elements for each row or key. Of few pairs a row, as in narrow
+      // bands, the kernels before and after, which go over all rows, take more than is gained.
       bool timed = async ? !(facts.pressure == kTiles && facts.masked) && !facts.masksByData &&
-                               !(facts.pressure == kMedium && facts.functions)
+                               !facts.band && !(facts.pressure == kMedium && facts.functions)
                          : info && !info->hasRoles();
       int64_t sharing = async ? sharingOfSums(line->rows, line->warps) : 1;
       return line->gains && timed && facts.headUnit % padFor(sharing, facts.bytes) == 0;

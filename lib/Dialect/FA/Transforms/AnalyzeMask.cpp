@@ -206,10 +206,9 @@ void fa::shrinkLoop(const MaskLoop &m, const MaskFindings &found, ScalarEmitter 
   }
   loop.setLowerBound(lo);
   loop.setUpperBound(hi);
-  if (!m.isRowDerived())
-    return;
   UnitAttr unit = UnitAttr::get(loop.getContext());
-  loop->setAttr(tile::TileDialect::kRowDerivedAttr, unit);
+  if (m.isRowDerived())
+    loop->setAttr(tile::TileDialect::kRowDerivedAttr, unit);
   // What captured tensors bound is no narrow band, as far as is known.
   if (visible.lo && visible.hi && !visible.isByData())
     loop->setAttr(FADialect::kBandAttr, unit);
