@@ -243,15 +243,23 @@ def ablation(rows):
         variants = [name for name in rivals_of([row for row in rows if row["n"] == n]) if is_own(name)]
         lines += [f"What each pass is worth at n = {n}, TFLOP/s; `same` where it changes nothing of the code:", ""]
         lines += header("full / causal", *(f"d = {d}" for d in sizes))
+        unchanged = {}
         for name in variants:
             whose, _, label = name.partition(" ")
             base, _, left_out = label.partition("leave_out=")
+            of_base = " (" + base.rstrip(",") + ")" if base else ""
+            measured = [figure(cells[n, d, case], name) for d in sizes for case in CASES if (n, d, case) in cells]
+            if all(value in ("same", "") for value in measured) and "same" in measured:
+                unchanged.setdefault(of_base, []).append("`%s`" % left_out)
+                continue
             if left_out:
-                label = "without `" + left_out + "`" + (" (" + base.rstrip(",") + ")" if base else "")
+                label = "without `" + left_out + "`" + of_base
             label = (label or "all passes") + (", before" if whose == "before" else "")
             lines.append(line(label, *(" / ".join(
                 figure(cells[n, d, case], name) or "-" if (n, d, case) in cells else "-"
                 for case in CASES) for d in sizes)))
+        lines += [""] * bool(unchanged) + ["- the same code%s without %s" % (of_base, ", ".join(names))
+                                           for of_base, names in unchanged.items()]
         lines.append("")
     return lines[:-1] + reasons(rows)
 
