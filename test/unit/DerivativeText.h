@@ -14,7 +14,7 @@
 #define FA_TEST_UNIT_DERIVATIVETEXT_H
 
 #include "AttentionText.h"
-#include "Dialect/FA/Transforms/Derivative.h"
+#include "Dialect/FA/Transforms/Gradients/Derivative.h"
 #include "fa/Reference/RegionInterpreter.h"
 #include "mlir/IR/Verifier.h"
 #include <cmath>

@@ -117,7 +117,7 @@ def FAGenerateBackward : Pass<"fa-generate-backward"> {
 
     Source: Dao et al., "FlashAttention", NeurIPS 2022, appendix B.2 and B.4.
 
-    Example (`test/Dialect/FA/Transforms/generate-backward.mlir`):
+    Example (`test/Dialect/FA/Transforms/Gradients/generate-backward.mlir`):
 
     ```mlir
     %r:3 = fa.pairwise rows(%q, %do) columns(%k, %v) captures(%row_lse, %delta) dropout() mask {} weights {
@@ -153,7 +153,7 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
 
     Numerics: reassociates the sums; weights are rounded to the operands' type before products.
 
-    Example (`test/Dialect/FA/Transforms/rewrite-pairwise.mlir`):
+    Example (`test/Dialect/FA/Transforms/Gradients/rewrite-pairwise.mlir`):
 
     ```mlir
     %dk = fa.map_blocks @f_keys over(%k) axes(b, hk, keys by ?) : ... {

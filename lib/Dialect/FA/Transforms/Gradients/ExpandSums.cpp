@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockBuilder.h"
+#include "../BlockBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;

@@ -26,7 +26,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockBuilder.h"
+#include "../BlockBuilder.h"
 #include "Derivative.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Support/Names.h"
