@@ -41,9 +41,7 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
     `sequences`: starts and lengths of tokens x heads x head size, as SEQUENCES names them. `deterministic`: so are the
     gradients, or they are refused. `with_lse`: the caller hands out lse.
     """
-    if type(window_size) is not tuple or len(window_size) != 2:
-        window_size = read_window(function + ": window_size", window_size)
-    left, right = window_size
+    left, right = window_size if type(window_size) is tuple and len(window_size) == 2 else (None, None)
     if type(left) is not int or type(right) is not int:
         left, right = read_window(function + ": window_size", window_size)
     choices = (softmax_scale and float(softmax_scale), bool(causal), left, right, float(softcap), attention_chunk)
