@@ -27,6 +27,7 @@
 #include "fa/Target/NVPTX/TargetDescription.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <numeric>
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_GPUCHOOSETILES
@@ -94,7 +95,10 @@ constexpr Tiles kHopperTable[] = {
 
 // The same for up to so many rows of queries, of sequences in a row in the mean. Of 192 x 80 tiles,
 // a causal sequence of 512 visits 1.75 times what it sees, of 128 x 128 tiles 1.25 times; one of
-// 1024, 1.49 and 1.12 times. Above, larger tiles win, which read less.
+// 1024, 1.49 and 1.12 times. Above, larger tiles win, which read less. And the same for masks by
+// blocks of keys: a tile that lies in one block sees all of it, or nothing, and 192 rows straddle
+// two (density 0.25 of blocks of 128 at d = 128: 507 TFLOP/s with 128 x 64 tiles, 617 with
+// 128 x 128, 203 with 192 x 64).
 constexpr int64_t kShortSequence = 1024;
 constexpr Tiles kShortTable[] = {{2, 128, kLong, 128, 128, 8}, {2, 256, kLong, 128, 64, 8}};
 
@@ -118,20 +122,15 @@ bool isUniform(Region &score, unsigned capture) {
   });
 }
 
-/// Return whether the region reads a captured tensor at keys, or at pairs.
-bool readsAtColumns(Region &region, unsigned capture, unsigned column) {
+/// Return whether the region reads a captured tensor at keys, or at pairs; columns of a tile lie in
+/// one block of `block` keys, if that is not 0.
+bool readsAtColumns(Region &region, unsigned capture, unsigned column, int64_t block) {
   if (region.empty())
     return false;
   llvm::DenseMap<Value, unsigned> differs{{region.getArgument(column), kColumns}};
   bool reads = false;
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    unsigned on = 0;
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        on |= differs.lookup(operand);
-    });
-    for (Value result : op->getResults())
-      differs[result] = on;
+    unsigned on = differencesOf(op, differs, block);
     auto extract = dyn_cast<tensor::ExtractOp>(op);
     reads |= extract && extract.getTensor() == region.getArgument(capture) && on && !isFallback(op);
   });
@@ -158,7 +157,24 @@ bool mayHaveHoles(Region &mask) {
       .wasInterrupted();
 }
 
-RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
+/// Return the keys of a tile that lies in one block wherever a mask with holes divides keys into
+/// blocks: at most `keys`, and 0 where blocks are none, or narrow.
+int64_t findKeysOfBlocks(Region &mask, int64_t keys) {
+  constexpr int64_t kStep = 16, kLeast = 64;
+  if (!mayHaveHoles(mask))
+    return 0;
+  int64_t size = 0;
+  mask.walk([&](Operation *op) {
+    if (int64_t divisor = divisorOfPosition(op);
+        divisor && op->getOperand(0) == mask.getArgument(3))
+      size = std::gcd(size, divisor);
+  });
+  while (keys >= kLeast && (size == 0 || size % keys != 0))
+    keys -= kStep;
+  return keys >= kLeast ? keys : 0;
+}
+
+RegisterPressure pressureOf(AttentionOp attention, bool aligned, int64_t block) {
   RegisterPressure pressure = aligned ? kLight : kMedium;
   for (auto [i, capture] : llvm::enumerate(attention.getCaptures())) {
     auto tensor = dyn_cast<RankedTensorType>(capture.getType());
@@ -167,7 +183,8 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
         !score.empty() && !score.getArgument(AttentionOp::kNumPositionArgs + 1 + i).use_empty();
     // What a mask reads at rows alone are limits, as those of positions are.
     if (tensor && tensor.getRank() >= 2 &&
-        (scored || readsAtColumns(attention.getMask(), AttentionOp::kNumPositionArgs + i, 3)))
+        (scored ||
+         readsAtColumns(attention.getMask(), AttentionOp::kNumPositionArgs + i, 3, block)))
       pressure = kTensors;
     if (tensor && !score.empty()) {
       unsigned first = score.getNumArguments() - attention.getCaptures().size();
@@ -175,7 +192,7 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
         pressure = std::max(pressure, kMedium);
     }
   }
-  RegisterPressure regions = std::max(pressureOfRegion(attention.getMask(), kOfMask).first,
+  RegisterPressure regions = std::max(pressureOfRegion(attention.getMask(), kOfMask, block).first,
                                       pressureOfRegion(attention.getScore(), kOfScore).first);
   // Operands in registers leave none for those.
   if (!aligned && regions == kSome)
@@ -185,11 +202,13 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
 
 /// Return the first line of a table that serves the attention, null where none does. The code of a
 /// fallback stands beside a loop's that already takes most, or has its scores in one warpgroup.
-const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned, bool async) {
+/// Tiles lie in blocks of `block` keys, if that is not 0.
+const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned, bool async,
+                    int64_t block = 0) {
   Type element = getElementTypeOrSelf(attention.getQuery().getType());
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   int64_t headDim = std::max(attention.getHeadDim(), attention.getValueHeadDim());
-  RegisterPressure pressure = pressureOf(attention, aligned);
+  RegisterPressure pressure = pressureOf(attention, aligned, block);
   if (hasFallback(attention.getMask()))
     pressure = pressure >= kTwo ? kMost : async ? pressure : std::max(pressure, kMedium);
   // Where sequences begin and end is computed, and kept beside what a loop has.
@@ -302,11 +321,16 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     Type element = getElementTypeOrSelf(attention.getQuery().getType());
     int64_t bytes = element.getIntOrFloatBitWidth() / 8;
     const Tiles *line = nullptr;
+    int64_t block = 0;
     const nvptx::Target *info = nvptx::getTarget(target);
     if (info && info->hasRoles() && bytes == 2 && aligned) {
       if (hasWholeChunks(attention)) {
         if (shortSequences)
           line = lookUp(kShortTable, attention, aligned, /*async=*/true);
+        for (const Tiles &tiles : kShortTable)
+          if (int64_t size = line ? 0 : findKeysOfBlocks(attention.getMask(), tiles.keys))
+            if (const Tiles *found = lookUp(tiles, attention, aligned, /*async=*/true, size))
+              line = found, block = size;
         if (!line)
           line = lookUp(kHopperTable, attention, aligned, /*async=*/true);
       } else {
@@ -330,7 +354,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     int64_t chosenWarps = warps ? warps : line->warps, chosenRows = rows ? rows : line->rows;
     if (failed(nvptx::checkWarps(attention, "rows", chosenRows, chosenWarps)))
       return failure();
-    int64_t chosenKeys = keys ? keys : line->keys;
+    int64_t chosenKeys = keys ? keys : block ? block : line->keys;
     // Copies through registers have a predicate of their own for each row of a sequence.
     if (attention.hasSequences() && !aligned && !keys)
       chosenKeys = std::min<int64_t>(chosenKeys, 32);
@@ -351,7 +375,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       chosenKeys = fit(attention, chosenRows, chosenKeys, chosenWarps, async, pad, *info);
     for (bool hasScore : {false, true}) {
       auto [pressure, op] = hasScore ? pressureOfRegion(attention.getScore(), kOfScore)
-                                     : pressureOfRegion(attention.getMask(), kOfMask);
+                                     : pressureOfRegion(attention.getMask(), kOfMask, block);
       if (op)
         remarkPassed(*this, attention.getLoc(), "register_pressure")
             << fa::decision("tiles for {0}", pressure == kHeavy    ? "heavy registers"
@@ -361,8 +385,9 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
             << remark::reason("'{0}' of the {1} takes {2}", op->getName().getStringRef(),
                               hasScore ? "score" : "mask", pressure == kLong ? "it" : "them");
     }
-    bool narrower = !band && async && !keys && !shortSequences && chosenKeys > kKeysOfBand &&
-                    attention.getHeadDim() > kNarrowHead && !attention.getMask().empty();
+    bool narrower = !band && async && !keys && !shortSequences && !block &&
+                    chosenKeys > kKeysOfBand && attention.getHeadDim() > kNarrowHead &&
+                    !attention.getMask().empty();
     remarkPassed(*this, attention.getLoc(), "tiles")
         << fa::decision("tiles of {0} rows and {1} keys for {2} warps{3}", chosenRows, chosenKeys,
                         chosenWarps, async ? ", and 4 that load" : "")

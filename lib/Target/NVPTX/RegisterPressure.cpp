@@ -17,7 +17,19 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::nvptx;
 
-unsigned nvptx::differencesOf(Operation *op, llvm::DenseMap<Value, unsigned> &differs) {
+int64_t nvptx::divisorOfPosition(Operation *op) {
+  APInt divisor;
+  // Positions are not negative.
+  bool divides = isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op) &&
+                 isa<BlockArgument>(op->getOperand(0)) &&
+                 matchPattern(op->getOperand(1), m_ConstantInt(&divisor));
+  return divides && divisor.isStrictlyPositive() && divisor.isSignedIntN(32)
+             ? divisor.getSExtValue()
+             : 0;
+}
+
+unsigned nvptx::differencesOf(Operation *op, llvm::DenseMap<Value, unsigned> &differs,
+                              int64_t block) {
   unsigned on = 0;
   op->walk([&](Operation *inner) {
     // What loops of a region carry is not followed.
@@ -25,6 +37,8 @@ unsigned nvptx::differencesOf(Operation *op, llvm::DenseMap<Value, unsigned> &di
     for (Value operand : inner->getOperands())
       on |= differs.lookup(operand);
   });
+  if (int64_t divisor = block ? divisorOfPosition(op) : 0; divisor && divisor % block == 0)
+    on &= ~kColumns;
   for (Value result : op->getResults())
     differs[result] = on;
   return on;
@@ -91,8 +105,8 @@ bool nvptx::hasFallback(Region &region) {
       .wasInterrupted();
 }
 
-std::pair<RegisterPressure, Operation *> nvptx::pressureOfRegion(Region &region,
-                                                                 ArrayRef<unsigned> differences) {
+std::pair<RegisterPressure, Operation *>
+nvptx::pressureOfRegion(Region &region, ArrayRef<unsigned> differences, int64_t block) {
   std::pair<RegisterPressure, Operation *> most = {kLight, nullptr};
   if (region.empty())
     return most;
@@ -106,7 +120,7 @@ std::pair<RegisterPressure, Operation *> nvptx::pressureOfRegion(Region &region,
       most = std::max(most, {kLong, op}, llvm::less_first());
       return;
     }
-    unsigned on = differencesOf(op, differs);
+    unsigned on = differencesOf(op, differs, block);
     RegisterPressure pressure =
         op->getNumResults() && (on & kColumns) ? pressureOfOp(op, on) : kLight;
     some += pressure == kMedium;

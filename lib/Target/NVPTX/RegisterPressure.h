@@ -50,9 +50,12 @@ enum RegisterPressure {
 /// Say between what a value of a region differs: rows of a tile, columns, or pairs; 0 for nothing.
 constexpr unsigned kRows = 1, kColumns = 2, kPairs = 3;
 
+/// Return the constant that an op divides a position by; 0 for another op.
+int64_t divisorOfPosition(Operation *op);
+
 /// Return between what the result of an op differs whose operands differ as `differs` says, and
-/// note it there.
-unsigned differencesOf(Operation *op, llvm::DenseMap<Value, unsigned> &differs);
+/// note it there. Columns of a tile lie in one block of `block` keys, if that is not 0.
+unsigned differencesOf(Operation *op, llvm::DenseMap<Value, unsigned> &differs, int64_t block = 0);
 
 /// Return whether the op is, or is part of, what kernels run on few tiles only.
 bool isFallback(Operation *op);
@@ -60,8 +63,8 @@ bool hasFallback(Region &region);
 
 /// Weigh the ops of a mask, a score or weights, whose first arguments differ as `differs` says, and
 /// name the one that takes most.
-std::pair<RegisterPressure, Operation *> pressureOfRegion(Region &region,
-                                                          ArrayRef<unsigned> differs);
+std::pair<RegisterPressure, Operation *>
+pressureOfRegion(Region &region, ArrayRef<unsigned> differs, int64_t block = 0);
 
 /// Weigh regions and dropout beside what captures take.
 RegisterPressure pressureOfAll(RegisterPressure captures, RegisterPressure regions, bool dropout);

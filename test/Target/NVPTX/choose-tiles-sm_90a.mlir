@@ -102,6 +102,42 @@ func.func @blocks(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.nam
 
 // -----
 
+// Blocks that a captured tensor tells of: a tile lies in one, and what is read there is a number for
+// all of it. Keys are the most that divide the block's.
+!q = tensor<?x?x?x128xbf16>
+!m = tensor<?x?xi1>
+// CHECK: func.func @layout({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+func.func @layout(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/128", "Sk/128"]}) -> (!q {fa.name = "o"}) {
+// REMARK: Decision="tiles of 128 rows and 128 keys for 8 warps, and 4 that load"
+  %o = fa.attention query(%q) key(%k) value(%v) with [blocks<128, 128>(%m)] : (!q, !q, !q, !m) -> !q
+  return %o : !q
+}
+
+// -----
+
+!q = tensor<?x?x?x128xbf16>
+!m = tensor<?x?xi1>
+// CHECK: func.func @layout96({{.*}}fa.tiles = {keys = 96 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+func.func @layout96(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/64", "Sk/192"]}) -> (!q {fa.name = "o"}) {
+// REMARK: Decision="tiles of 128 rows and 96 keys for 8 warps, and 4 that load"
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal, blocks<64, 192>(%m)] : (!q, !q, !q, !m) -> !q
+  return %o : !q
+}
+
+// -----
+
+// Narrow ones, of which a tile has several: an element for each key.
+!q = tensor<?x?x?x128xbf16>
+!m = tensor<?x?xi1>
+// CHECK: func.func @layout48({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+func.func @layout48(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/48", "Sk/48"]}) -> (!q {fa.name = "o"}) {
+// REMARK: Decision="tiles for medium registers", Reason="'arith.divui' of the mask takes them"
+  %o = fa.attention query(%q) key(%k) value(%v) with [blocks<48, 48>(%m)] : (!q, !q, !q, !m) -> !q
+  return %o : !q
+}
+
+// -----
+
 // A function of many steps; those of rows alone, and an approximate cap, are none.
 !q = tensor<?x?x?x64xbf16>
 // CHECK: func.func @power({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}

@@ -11,7 +11,7 @@
 //      compute these bounds from ids, sizes and elements of views;
 //   2. make a kernel before it that runs these ops for 32 work tiles at once, elements of a tile in
 //      place of scalars, in 32 bits, and gathers in place of loads, counts how many of all work
-//      tiles, 64 at a time, go before each, which is its rank, and stores the id of each at the
+//      tiles, 128 at a time, go before each, which is its rank, and stores the id of each at the
 //      place of its rank;
 //   3. read the last id of the kernel from there.
 //
@@ -44,7 +44,7 @@ using namespace mlir;
 using namespace mlir::tile;
 
 /// How many work tiles a block of the kernel ranks, and how many it compares them with at once.
-static constexpr int64_t kRanked = 32, kCompared = 64;
+static constexpr int64_t kRanked = 32, kCompared = 128;
 
 //===----------------------------------------------------------------------===//
 // 1. What is sorted

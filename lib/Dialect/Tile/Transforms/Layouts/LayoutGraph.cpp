@@ -377,8 +377,15 @@ bool LayoutGraph::propagateTransposes() {
   return changed;
 }
 
+/// Count the gathers of a class.
+static int64_t countGathers(ArrayRef<Value> members) {
+  return llvm::count_if(members, [](Value tile) { return !!tile.getDefiningOp<GatherOp>(); });
+}
+
 /// Give each class of rows without a layout the slice of one of its tiles that
-/// makes conversions to the others cheapest; what is in a loop counts more.
+/// makes conversions to the others cheapest; what is in a loop counts more. Where threads would
+/// gather what others have too, for longer than an exchange takes, and no product is kept waiting,
+/// each gathers its part.
 bool LayoutGraph::propagateToRows() {
   llvm::MapVector<unsigned, std::vector<std::pair<Layout, int64_t>>> proposals;
   for (const Link &link : links) {
@@ -401,6 +408,15 @@ bool LayoutGraph::propagateToRows() {
       best = cost;
       layouts[cls] = candidate.first;
     }
+    int64_t gathers = countGathers(members[cls]);
+    if (!dots.empty() || gathers == 0)
+      continue;
+    Layout copied = *layouts[cls];
+    assignDefault(cls);
+    const Layout &spread = *layouts[cls];
+    // An address is a few instructions, and so is what is computed of an element.
+    if (4 * gathers * (copied.numRegs() - spread.numRegs()) <= conversionCost(spread, copied))
+      layouts[cls] = copied;
   }
   return !proposals.empty();
 }
@@ -440,8 +456,8 @@ static OrderAttr orderOfMembers(ArrayRef<Value> members) {
 }
 
 /// Lay out neighbouring lanes along the dimension that is contiguous in memory, each
-/// with as many elements as 16 bytes hold, then down the others. What is left
-/// over of lanes and warps holds copies. What lies in boxes is laid out by boxes.
+/// with as many elements as 16 bytes hold, or one that is gathered, then down the others. What is
+/// left over of lanes and warps holds copies. What lies in boxes is laid out by boxes.
 void LayoutGraph::assignDefault(unsigned cls) {
   if (OrderAttr order = orderOfMembers(members[cls])) {
     ArrayRef<int64_t> shape = shapeOf(members[cls].front());
@@ -476,7 +492,8 @@ void LayoutGraph::assignDefault(unsigned cls) {
     return mode;
   };
   int64_t lanes = Layout::kLanes, spread = warps;
-  int64_t vector = std::gcd(shape[fast], std::max<int64_t>(16 / bytes, 1));
+  bool gathered = rank == 1 && countGathers(members[cls]) > 0;
+  int64_t vector = gathered ? 1 : std::gcd(shape[fast], std::max<int64_t>(16 / bytes, 1));
   Modes reg = {along(fast, vector, 1)}, lane, warp;
   // Lanes, then warps, then registers take what is left of each dimension.
   for (unsigned i = 0; i < rank; ++i) {

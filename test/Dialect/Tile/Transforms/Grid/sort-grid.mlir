@@ -19,15 +19,15 @@
 // CHECK: arith.divui %{{.*}}, %{{.*}} : tensor<32xi32>
 // CHECK: arith.minui %{{.*}}, %{{.*}} : tensor<32xi32>
 // CHECK: %[[OWNS:.*]] = arith.select %{{.*}} : tensor<32xi1>, tensor<32xi32>
-// CHECK: %[[RANK:.*]] = scf.for %[[J:.*]] = %{{.*}} to %[[TILES]] step %c64 iter_args(%[[SUM:.*]] = %{{.*}}) -> (tensor<32xi32>) {
-// CHECK:   tile.iota %{{.*}} : i32 -> tensor<64xi32>
+// CHECK: %[[RANK:.*]] = scf.for %[[J:.*]] = %{{.*}} to %[[TILES]] step %c128 iter_args(%[[SUM:.*]] = %{{.*}}) -> (tensor<32xi32>) {
+// CHECK:   tile.iota %{{.*}} : i32 -> tensor<128xi32>
 // CHECK:   tile.gather %[[FIRST]][%[[G]], %{{.*}}]
-// CHECK:   %[[LOWER:.*]] = arith.cmpi slt, %{{.*}} : tensor<32x64xi32>
-// CHECK:   %[[ONE:.*]] = arith.extui %[[LOWER]] : tensor<32x64xi1> to tensor<32x64xi32>
-// CHECK:   %[[MORE:.*]] = arith.addi %{{.*}}, %[[ONE]] : tensor<32x64xi32>
+// CHECK:   %[[LOWER:.*]] = arith.cmpi slt, %{{.*}} : tensor<32x128xi32>
+// CHECK:   %[[ONE:.*]] = arith.extui %[[LOWER]] : tensor<32x128xi1> to tensor<32x128xi32>
+// CHECK:   %[[MORE:.*]] = arith.addi %{{.*}}, %[[ONE]] : tensor<32x128xi32>
 // CHECK:   %[[THAN:.*]] = tile.broadcast %[[OWNS]] dim 1
-// CHECK:   arith.cmpi sgt, %[[MORE]], %[[THAN]] : tensor<32x64xi32>
-// CHECK:   tile.reduce addf %{{.*}} dim 1 : tensor<32x64xf32> -> tensor<32xf32>
+// CHECK:   arith.cmpi sgt, %[[MORE]], %[[THAN]] : tensor<32x128xi32>
+// CHECK:   tile.reduce addf %{{.*}} dim 1 : tensor<32x128xf32> -> tensor<32xf32>
 // CHECK:   arith.addi %[[SUM]],
 // CHECK: %[[PLACE:.*]] = arith.index_cast %[[RANK]] : tensor<32xi32> to tensor<32xindex>
 // CHECK: tile.scatter %[[OWN]], %[[ORDER]][%[[G]], %[[PLACE]]] : tensor<32xi32>, <?x?xi32>[index, tensor<32xindex>]

@@ -306,3 +306,23 @@ tile.func @uniform(%x: !tile.view<?x64xf16>, %z: !tile.view<?x64xf32>, %n: index
   tile.store %o, %z[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
+
+// What is gathered and repeated along columns, where no product waits: each thread gathers its part,
+// in place of one in four of all elements, and they exchange what comes of it.
+// CHECK-LABEL: tile.func @gathered
+tile.func @gathered(%x: !tile.view<?xi32>, %sums: !tile.view<?xi32>, %i: index) grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0> : tensor<32xi32>
+  %places = tile.iota %c0 : index -> tensor<128xindex>
+  // CHECK: tile.gather {{.*}} -> tensor<128xi32, #[[$SPREAD:.*]]>
+  %some = tile.gather %x[%places] : !tile.view<?xi32>[tensor<128xindex>] -> tensor<128xi32>
+  %others = tile.gather %x[%places] : !tile.view<?xi32>[tensor<128xindex>] -> tensor<128xi32>
+  // CHECK: arith.addi {{.*}} : tensor<128xi32, #[[$SPREAD]]>
+  %both = arith.addi %some, %others : tensor<128xi32>
+  // CHECK: tile.convert_layout {{.*}} : tensor<128xi32, #[[$SPREAD]]> -> tensor<128xi32, #[[$OFCOLUMNS:.*]]>
+  // expected-remark @+1 {{layout converted for a broadcast: 512 bytes through shared memory}}
+  %all = tile.broadcast %both dim 0 : tensor<128xi32> -> tensor<32x128xi32>
+  %sum = tile.reduce maxsi %all init %zero dim 1 : tensor<32x128xi32> -> tensor<32xi32>
+  tile.store %sum, %sums[%i] dims [0] : tensor<32xi32>, !tile.view<?xi32>
+  tile.return
+}
