@@ -131,8 +131,9 @@ struct Facts {
   /// whether masks bound a loop on both sides.
   bool functions = false, masksByData = false, band = false;
   int64_t headDim = 0, bytes = 0;
-  /// The greatest number that all head dimensions are multiples of.
-  int64_t headUnit = 0;
+  /// The greatest number that all head dimensions are multiples of, and that of the blocks that
+  /// masks divide positions of the loop into; 0 for none.
+  int64_t headUnit = 0, blockUnit = 0;
   bool wholeChunks = true;
   RegisterPressure pressure = kLight;
 };
@@ -141,9 +142,10 @@ struct Facts {
 /// reads of captured tensors: an element for each pair of a row and a key; a mask, for each row or
 /// key. Then its length: masks of more than one comparison, weights of a score or with a function
 /// of it, and of these more where they hold a tile that is of no product. Say in `facts`
-/// whether there is such a function, or such an element of a mask.
+/// whether there is such a function, or such an element of a mask. Columns of a tile lie in one
+/// block of `block` positions, if that is not 0.
 RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<unsigned> positions,
-                                    Facts &facts) {
+                                    Facts &facts, int64_t block) {
   // b and h come before i and j.
   constexpr unsigned kPlainOps = 10, kComparison = 3, kRow = 2;
   if (region.empty())
@@ -157,7 +159,7 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
   Value tile;
   bool hasFunction = false;
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    unsigned of = differencesOf(op, differs);
+    unsigned of = differencesOf(op, differs, block);
     hasFunction |= region::lookUp(op) && region::effortOf(op).special > 0 && !isa<math::Exp2Op>(op);
     ops += !op->hasTrait<OpTrait::ConstantLike>() && !op->hasTrait<OpTrait::IsTerminator>();
     bool isTile = op->getNumResults() == 1 && isa<FloatType>(op->getResult(0).getType());
@@ -191,18 +193,39 @@ bool readsLimits(ApplyMaskOp mask) {
   });
 }
 
+/// Return the greatest number that divides all constants that a mask divides positions by which
+/// differ between columns; 0 for none.
+int64_t unitOfBlocks(Region &mask, bool transposed) {
+  constexpr unsigned kRow = 2, kColumn = 3;
+  int64_t unit = 0;
+  mask.walk([&](Operation *op) {
+    if (int64_t divisor = divisorOfPosition(op))
+      if (op->getOperand(0) == mask.getArgument(transposed ? kRow : kColumn))
+        unit = std::gcd(unit, divisor);
+  });
+  return unit;
+}
+
 /// Collect the facts from the tiles that the block loads.
 Facts factsOf(MapBlocksOp block) {
   Facts facts;
+  block.getBody()->walk([&](ApplyMaskOp mask) {
+    facts.blockUnit = std::gcd(facts.blockUnit, unitOfBlocks(mask.getBody(), mask.getTransposed()));
+  });
+  // Steps that divide this lie in one block, and what is read there is one number for all of them.
+  constexpr int64_t kBlock = 64;
+  if (facts.blockUnit % kBlock != 0)
+    facts.blockUnit = 0;
   RegisterPressure ofMasks = kLight, ofWeights = kLight, regions = kLight;
   bool dropout = false;
   auto weigh = [&](Region &region, unsigned inputs, bool transposed) {
     unsigned positions[] = {0, 0, transposed ? kColumns : kRows, transposed ? kRows : kColumns};
     SmallVector<unsigned> differences(inputs, kPairs);
     llvm::append_range(differences, positions);
-    regions = std::max(regions, pressureOfRegion(region, differences).first);
+    int64_t unit = inputs || !facts.blockUnit ? 0 : kBlock;
+    regions = std::max(regions, pressureOfRegion(region, differences, unit).first);
     RegisterPressure &captures = inputs ? ofWeights : ofMasks;
-    captures = std::max(captures, pressureOfCaptures(region, inputs, positions, facts));
+    captures = std::max(captures, pressureOfCaptures(region, inputs, positions, facts, unit));
   };
   block.getBody()->walk([&](Operation *op) {
     facts.products |= isa<tile::DotOp>(op);
@@ -324,7 +347,10 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       // indices has an address for each score.
       auto narrowed = [&](int64_t size, bool isLooped) {
         bool narrows = facts.scatters || (facts.sequences && !(async && ofRows));
-        return narrows && isLooped ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
+        size = narrows && isLooped ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
+        while (isLooped && facts.blockUnit % size != 0)
+          size -= kStep;
+        return size;
       };
       chosenRows = rows ? rows : narrowed(line->rows, !ofRows);
       chosenKeys = keys ? keys : narrowed(line->keys, ofRows);

@@ -46,3 +46,13 @@ func.func @dropout(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: t
     : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, f32, i64, i64) -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>)
   return %o, %lse : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
 }
+
+// Blocks of 128 that a captured tensor tells of: steps divide them, so that each lies in one.
+!q = tensor<?x?x?x128xbf16>
+!m = tensor<?x?xi1>
+// CHECK: fa.map_blocks @blocks_backward_rows {{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+// CHECK: fa.map_blocks @blocks_backward_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
+func.func @blocks(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/128", "Sk/128"]}) -> (!q {fa.name = "o"}, tensor<?x?x?xf32> {fa.name = "lse"}) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) with [blocks<128, 128>(%m)] : (!q, !q, !q, !m) -> (!q, tensor<?x?x?xf32>)
+  return %o, %lse : !q, tensor<?x?x?xf32>
+}
