@@ -39,7 +39,7 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
     """Return output, lse and, where `probabilities` says how many rows and keys, S_dmask: empty where nothing is dropped.
 
     `sequences`: starts and lengths of tokens x heads x head size, as SEQUENCES names them. `deterministic`: so are the
-    gradients, or they are refused. `with_lse`: the caller hands out lse.
+    gradients, or they are refused. `with_lse`: the caller hands out lse, which may be None without.
     """
     left, right = window_size if type(window_size) is tuple and len(window_size) == 2 else (None, None)
     if type(left) is not int or type(right) is not int:
@@ -71,8 +71,11 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
         taken = [next(i for i, given in enumerate(sequences) if given is x) for x in launch.tensors]
         known = _launches[key] = prepared, prepared.pack_numbers(launch.integers, launch.floats), taken
     prepared, numbers, taken = known
-    output, lse = prepared.run((q, k, v, *[sequences[i] for i in taken]) if taken else (q, k, v), numbers)
-    return output, lse, q.new_empty(0) if probabilities else None
+    rows = (q, k, v, *[sequences[i] for i in taken]) if taken else (q, k, v)
+    if with_lse or probabilities:
+        output, lse = prepared.run(rows, numbers)
+        return output, lse, q.new_empty(0) if probabilities else None
+    return prepared.run(rows, numbers, True)[0], None, None
 
 
 def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, softmax_scale, causal, left, right, softcap,

@@ -257,6 +257,22 @@ class Ops(unittest.TestCase):
                 o.sum().backward()
                 self.assertEqual(q.grad.dtype, torch.float32)
 
+    def test_lse_that_nobody_gets(self):
+        """Output is the same where lse is no tensor, of programs with a workspace, lengths and other devices too."""
+        from fa_mlir import flash_attn_3
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                for sq, sk in ((33, 47), (0, 5), (300, 300)):
+                    q, k, v = draw(device, torch.bfloat16, sq, sk)
+                    alone, both = (flash_attn_func(q, k, v, return_attn_probs=x) for x in (False, True))
+                    self.assertTrue(torch.equal(alone, both[0]) and not both[1].isnan().any())
+                starts, lengths = [torch.tensor(x, dtype=torch.int32, device=device) for x in ((0, 20, 33), (15, 13))]
+                alone, both = (flash_attn_3.flash_attn_varlen_func(*(x[0] for x in draw(device, sq=33, sk=33)), starts, starts,
+                                                                   20, 20, lengths, return_attn_probs=x) for x in (False, True))
+                self.assertTrue(torch.equal(alone, both[0]))
+                self.assertTrue((alone[15:20] == 0).all() and (both[1][:, 15:20] == -float("inf")).all())
+
     def test_only_what_is_asked_for(self):
         """The program computes the gradients of the inputs that require them, and no others."""
         skip_without(self, "cpu")
