@@ -109,8 +109,7 @@ def make_prepared(q, k, v):
             return inputs
     # Another scale is another launch, of which this leaves the way to it.
     flash_attn_func(q, k, v, softmax_scale=0.25, causal=True)
-    key, known = _flash._launches.popitem()
-    _flash._launches[key] = (Nothing(), *known[1:])
+    next(reversed(_flash._launches.values())).prepared = Nothing()
     lines = {"fa_mlir: a prepared launch": lambda: launch.run((q, k, v), b"", True),
              "fa_mlir: a prepared launch with lse": lambda: launch.run((q, k, v), b""),
              "the C API's prepared launch": lambda: start(stream, addresses, b"", memory.data_ptr() if bytes_ else None),

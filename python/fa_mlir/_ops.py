@@ -410,12 +410,30 @@ _len_dispatch_stack, _get_tracing_state = torch._C._len_torch_dispatch_stack, to
 _get_interpreter = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None)
 
 
-def is_watched(query, key, value):
-    """Return whether something watches operations, so that only an op will do: tracing, modes, other tensors, no memory;
-    or whether tensors are to be looked at, for their sign or tangents."""
-    return (is_compiling() or type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN or query.is_meta
-            or query.is_neg() or key.is_neg() or value.is_neg() or _len_dispatch_stack() or _get_interpreter() is not None
-            or forward_ad._current_level >= 0 or _get_tracing_state() is not None)
+def is_watching():
+    """Return whether something watches operations, so that only an op will do: tracing, modes, tangents."""
+    return (is_compiling() or _len_dispatch_stack() or _get_interpreter() is not None or forward_ad._current_level >= 0
+            or _get_tracing_state() is not None)
+
+
+def are_special(query, key, value):
+    """Return whether tensors are not PyTorch's own, have no memory, or are to be looked at for their sign."""
+    return (type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN or query.is_meta
+            or query.is_neg() or key.is_neg() or value.is_neg())
+
+
+def make_guard(*tensors):
+    """Return a function that says whether tensors are such as these: of their types, dispatch keys (so sign, autocast and
+    inference mode), dtypes, devices, sizes and strides, none of which requires gradients.
+
+    It is what torch.compile asks before its code runs: one call, where each property would be one. It does not see what
+    `is_watching` sees, nor hold for a tensor that is there twice.
+    """
+    make = getattr(torch._C._dynamo.guards, "TensorGuards", None)
+    # Of tensors that require gradients it would hold in any grad mode.
+    if make is None or len({id(x) for x in tensors}) < len(tensors) or any([x.requires_grad for x in tensors]):
+        return lambda *tensors: False
+    return make(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
 
 
 def keeps_gradients(query, key, value, tensors):
@@ -427,7 +445,7 @@ def keeps_gradients(query, key, value, tensors):
 def attend(rows, tensors, integers, floats, text, heads_last):
     """Return (output, lse) by the op; where nothing watches operations, straight from the functions behind."""
     query, key, value = rows
-    if is_watched(query, key, value):
+    if is_watching() or are_special(query, key, value):
         if not is_compiling():
             refuse_transforms()
         if not is_compiling() and forward_ad._current_level >= 0:
