@@ -36,7 +36,7 @@ class Known:
 
     def __init__(self, prepared, numbers, taken, threads):
         self.prepared, self.numbers, self.taken, self.threads = prepared, numbers, taken, threads
-        self.guard = None
+        self.guard: Any = None
 
 
 # Launches by what decides them, for calls in eager mode without gradients and dropout; the last ones by what is no tensor.

@@ -151,7 +151,7 @@ class Launch:
         make = self.make if index is None or _get_device() == index else self.make_elsewhere
         if only_first:
             output, memory = make(*self.outputs[0]), make(*self.workspace_and_second)
-            outputs, workspace = (output,), memory.data_ptr()
+            outputs, workspace = [output], memory.data_ptr()
             addresses = [x.data_ptr() for x in inputs]
             addresses += output.data_ptr(), workspace + self.second
         else:
