@@ -3,8 +3,9 @@
 
     python_host.py [CALLS] [--only=host,gpu,documents] [--seconds=T]
 
-host: what the host does, microseconds a call, of launches that are shorter on the GPU; flash-attn's own functions stand
-beside, where they can be imported. gpu: time on the GPU of flash_attn_func beside the C API's launch of the same program.
+host: what the host does, microseconds a call, of launches that are shorter on the GPU, and of parts of flash_attn_func, also
+in additions of PyTorch's, for hosts differ; flash-attn's own functions stand beside, where they can be imported. gpu: time on
+the GPU of flash_attn_func beside the C API's launch of the same program.
 documents: flex_attention with a mask of documents beside PyTorch's, from the first call to its result, and a call.
 After T seconds no further round begins, but what each line needs; parts that were not begun are left out.
 Needs the installed package and PyTorch; without a GPU the first part alone runs, on the CPU.
@@ -21,7 +22,7 @@ import time
 import torch
 
 import fa_mlir
-from fa_mlir import _ops, _program
+from fa_mlir import _flash, _ops, _program
 from fa_mlir.flash_attn import flash_attn_func, flash_attn_varlen_func
 
 
@@ -90,21 +91,45 @@ def wait_for_programs():
         program.wait()
 
 
-def make_prepared(q, k, v):
-    """Calls of the same program: a prepared launch, which allocates output and lse; the C API's through ctypes, on the same
-    memory each time; what PyTorch takes for that memory."""
+def prepare(q, k, v):
+    """Return the launch of flash_attn_func, its outputs, and all of its tensors in the program's order."""
     flash_attn_func(q, k, v, causal=True)
     launch = next(reversed(_ops._prepared.values()))
     outputs = launch.run((q, k, v), b"")
     tensors = [q, k, v] + outputs
-    order = launch.order or range(len(tensors))
-    addresses = launch.prepared.pack_addresses(*[tensors[i].data_ptr() for i in order])
+    return launch, outputs, [tensors[i] for i in launch.order or range(len(tensors))]
+
+
+def make_prepared(q, k, v):
+    """Calls of the same program: a prepared launch, which allocates, with lse as a tensor and without; the C API's through
+    ctypes, on the same memory each time, which the first one keeps."""
+    launch, _, tensors = prepare(q, k, v)
+    addresses = launch.prepared.pack_addresses(*[x.data_ptr() for x in tensors])
     stream = torch.cuda.current_stream().cuda_stream if DEVICE == "cuda" else None
-    start, bytes_ = launch.prepared.launch, launch.prepared.workspace_bytes
+    start, bytes_ = launch.prepared.launch, launch.prepared.workspace_bytes.value
     memory = torch.empty(bytes_, dtype=torch.uint8, device=DEVICE)
-    return {"fa_mlir: a prepared launch": lambda: launch.run((q, k, v), b""),
-            "the C API's prepared launch": lambda: start(stream, addresses, b"", memory.data_ptr() if bytes_ else None),
-            "PyTorch's memory for output and lse": lambda: [torch.empty_like(x) for x in outputs]}
+    return {"fa_mlir: a prepared launch": lambda kept=tensors: launch.run((q, k, v), b"", True),
+            "fa_mlir: a prepared launch, with lse": lambda: launch.run((q, k, v), b""),
+            "the C API's prepared launch": lambda: start(stream, addresses, b"", memory.data_ptr() if bytes_ else None)}
+
+
+def make_parts(q, k, v):
+    """Parts of flash_attn_func, and what PyTorch's own way to memory takes."""
+    launch, outputs, tensors = prepare(q, k, v)
+    index, pack = launch.index, launch.prepared.pack_addresses
+
+    class Nothing:
+        def run(self, inputs, numbers, only_first):
+            return inputs
+    # Another scale is another launch, of which this leaves the way to it.
+    find = lambda: flash_attn_func(q, k, v, softmax_scale=0.25, causal=True)
+    find()
+    next(reversed(_flash._launches.values())).prepared = Nothing()
+    return {"part: finding the launch": find,
+            "part: current device and stream": lambda: index is None or _ops._get_device() == index and _ops._get_stream(index),
+            "part: memory of output and scratch": lambda: (launch.make(*launch.outputs[0]), launch.make(*launch.workspace_and_second)),
+            "part: addresses": lambda: pack(*[x.data_ptr() for x in tensors]),
+            "beside: output and lse by torch.empty_like": lambda: [torch.empty_like(x) for x in outputs]}
 
 
 def time_host(calls):
@@ -117,7 +142,7 @@ def time_host(calls):
     leaf = q.clone().requires_grad_()
     starts, row = torch.tensor([0, rows // 2, rows], device=DEVICE, dtype=torch.int32), [x[0] for x in (q, k, v)]
     lines = {"an addition of PyTorch's": lambda: x.add(1),
-             **make_prepared(q, k, v),
+             **make_prepared(q, k, v), **make_parts(q, k, v),
              "fa_mlir.flash_attn_func": lambda: flash_attn_func(q, k, v, causal=True),
              "fa_mlir.flash_attn_func, window": lambda: flash_attn_func(q, k, v, causal=True, window_size=(64, 0)),
              "fa_mlir.flash_attn_varlen_func": lambda: flash_attn_varlen_func(*row, starts, starts, rows, rows, causal=True),
@@ -133,8 +158,10 @@ def time_host(calls):
     for call in lines.values():
         call()
     wait_for_programs()
-    for name, (middle, least) in measure(lines, calls).items():
-        print("  %-42s %8.1f us, at least %.1f us" % (name, middle, least))
+    found = measure(lines, calls)
+    addition = next(iter(found.values()))[0]
+    for name, (middle, least) in found.items():
+        print("  %-46s %8.1f us, at least %.1f us; %.2f additions" % (name, middle, least, middle / addition))
 
 
 def time_gpu():

@@ -9,7 +9,7 @@ import torch
 from torch import get_num_threads, is_grad_enabled
 
 from ._attention import Launch, _is_autocast_on, autocast, check_type, read_window
-from ._ops import is_watched, prepare
+from ._ops import are_special, is_watching, make_guard, prepare
 
 
 def refuse(function: str, argument: str, why: str) -> NoReturn:
@@ -29,9 +29,20 @@ CACHE = ("decoding with a cache of keys and values needs kernels that the librar
          "flash_attn_func on the keys and values so far")
 
 
-# Launches by what decides them, for calls in eager mode without gradients and dropout.
+class Known:
+    """A launch that is known, its numbers, which of the sequences' tensors it takes, the CPU's threads, and a guard of its
+    tensors (`make_guard`)."""
+    __slots__ = ("prepared", "numbers", "taken", "threads", "guard")
+
+    def __init__(self, prepared, numbers, taken, threads):
+        self.prepared, self.numbers, self.taken, self.threads = prepared, numbers, taken, threads
+        self.guard: Any = None
+
+
+# Launches by what decides them, for calls in eager mode without gradients and dropout; the last ones by what is no tensor.
 _MOST = 4096
-_launches: dict[tuple[Any, ...], Any] = {}
+_launches: dict[tuple[Any, ...], Known] = {}
+_last: dict[tuple[Any, ...], Known] = {}
 
 
 def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, attention_chunk=0,
@@ -39,21 +50,34 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
     """Return output, lse and, where `probabilities` says how many rows and keys, S_dmask: empty where nothing is dropped.
 
     `sequences`: starts and lengths of tokens x heads x head size, as SEQUENCES names them. `deterministic`: so are the
-    gradients, or they are refused. `with_lse`: the caller hands out lse.
+    gradients, or they are refused. `with_lse`: the caller hands out lse, which may be None without.
     """
     left, right = window_size if type(window_size) is tuple and len(window_size) == 2 else (None, None)
     if type(left) is not int or type(right) is not int:
         left, right = read_window(function + ": window_size", window_size)
     choices = (softmax_scale and float(softmax_scale), bool(causal), left, right, float(softcap), attention_chunk)
-    if (dropout_p or alibi_slopes is not None or blocks is not None or is_watched(q, k, v)
-            or _is_autocast_on() or (q.requires_grad or k.requires_grad or v.requires_grad) and is_grad_enabled()):
-        launch = make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, *choices)
-        launch.deterministic = bool(deterministic)
-        output, lse = run(launch, dropout_p, with_lse or len(probabilities) > 0)
-        signed = None
-        if probabilities:
-            signed = sign_probabilities(launch, sequences, *probabilities) if dropout_p else output.new_empty(0)
-        return output, lse, signed
+    is_plain = not (dropout_p or alibi_slopes is not None or blocks is not None or is_watching())
+    known = _last.get(choices) if is_plain and not sequences else None
+    if known is None or not known.guard(q, k, v) or known.threads and known.threads != get_num_threads():
+        if (not is_plain or are_special(q, k, v) or _is_autocast_on()
+                or (q.requires_grad or k.requires_grad or v.requires_grad) and is_grad_enabled()):
+            launch = make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, *choices)
+            launch.deterministic = bool(deterministic)
+            output, lse = run(launch, dropout_p, with_lse or len(probabilities) > 0)
+            signed = None
+            if probabilities:
+                signed = sign_probabilities(launch, sequences, *probabilities) if dropout_p else output.new_empty(0)
+            return output, lse, signed
+        known = find(function, q, k, v, sequences, choices)
+    rows = (q, k, v, *[sequences[i] for i in known.taken]) if sequences else (q, k, v)
+    if with_lse or probabilities:
+        output, lse = known.prepared.run(rows, known.numbers)
+        return output, lse, q.new_empty(0) if probabilities else None
+    return known.prepared.run(rows, known.numbers, True)[0], None, None
+
+
+def find(function, q, k, v, sequences, choices):
+    """Return the launch for these tensors and choices, known or new."""
     device = q.get_device()
     key = (q.shape, q.stride(), k.shape, k.stride(), v.shape, v.stride(), q.dtype, k.dtype, v.dtype,
            device if device >= 0 else ~get_num_threads(), k.get_device(), v.get_device(), choices)
@@ -67,12 +91,16 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
         prepared = prepare(q, k, v, launch.tensors, launch.write(), True)
         if len(_launches) >= _MOST:
             _launches.clear()
-        # Which of the sequences' tensors it takes.
+            _last.clear()
         taken = [next(i for i, given in enumerate(sequences) if given is x) for x in launch.tensors]
-        known = _launches[key] = prepared, prepared.pack_numbers(launch.integers, launch.floats), taken
-    prepared, numbers, taken = known
-    output, lse = prepared.run((q, k, v, *[sequences[i] for i in taken]) if taken else (q, k, v), numbers)
-    return output, lse, q.new_empty(0) if probabilities else None
+        known = _launches[key] = Known(prepared, prepared.pack_numbers(launch.integers, launch.floats), taken,
+                                       None if device >= 0 else get_num_threads())
+    if not sequences:
+        # Where the last one's guard does not hold, it is of another mode, say inference_mode.
+        if known.guard is None or known is _last.get(choices):
+            known.guard = make_guard(q, k, v)
+        _last[choices] = known
+    return known
 
 
 def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, softmax_scale, causal, left, right, softcap,

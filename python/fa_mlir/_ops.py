@@ -7,12 +7,13 @@ sequences in a row, by the text, have no B.
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from typing import Any
 
 import torch
-from torch import empty, empty_like, get_num_threads
+from torch import get_num_threads
 from torch.autograd import forward_ad
 from torch.compiler import is_compiling
 
@@ -96,58 +97,76 @@ def explain_names(words, text):
 
 _launch: Any = fa.fa_prepared_launch
 _get_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+_get_device: Any = getattr(torch._C, "_cuda_getDevice", None)
+
+
+def _make_empty(device):
+    """Return a function of sizes, strides and dtype that makes a tensor without the dispatcher, as code of torch.compile's
+    does, on the current device; and one that makes it on this device, current or not."""
+    on_device = lambda shape, stride, dtype: torch.empty_strided(shape, stride, dtype=dtype, device=device)
+    return getattr(torch._C._dynamo.guards, "_empty_strided_" + device.type, on_device), on_device
 
 
 class Launch:
     """A launch on tensors of known dtypes, shapes, strides and device: what is left are addresses and numbers."""
-    __slots__ = ("prepared", "outputs", "absent", "order", "numbers", "device", "stream_of")
+    __slots__ = ("prepared", "outputs", "absent", "order", "numbers", "index", "make", "make_elsewhere", "workspace",
+                 "workspace_and_second", "second")
 
     def __init__(self, program, names, inputs, outputs, heads_last, text):
         """`names`: of inputs and outputs; `outputs`: their (shape, dtype), contiguous."""
         described = {}
-        strides = [x.stride() for x in inputs] + [None] * len(outputs)
+        strides = [x.stride() for x in inputs] + [torch.empty(shape, device="meta").stride() for shape, _ in outputs]
         kinds = [(x.shape, x.dtype) for x in inputs] + outputs
         for name, (shape, dtype), stride in zip(names, kinds, strides):
-            sizes = list(shape)
-            stride = list(torch.empty(shape, device="meta").stride() if stride is None else stride)
+            sizes, stride = list(shape), list(stride)
             if heads_last and name in _ROWS and len(sizes) > 2:
                 for part in (sizes, stride):
                     part[-3], part[-2] = part[-2], part[-3]
             described[name] = name_of(dtype), sizes, stride
         tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
         self.prepared = _program.Prepared(program, [described[name] for name in tensors])
-        self.device = inputs[0].device
-        # Without memory: empty_like is the cheapest way to make a tensor.
-        self.outputs = [empty(shape, dtype=dtype, device=self.device) for shape, dtype in outputs]
-        for x in self.outputs:
-            x.untyped_storage().resize_(0)
+        self.outputs = [(tuple(shape), stride, dtype) for (shape, dtype), stride in zip(outputs, strides[len(inputs):])]
         self.absent = _absent(text, names[len(inputs):])
         # A program has its arguments in an order of its own.
         self.numbers = [name for name, kind in zip(program.names, program.kinds) if kind == SCALAR]
         self.order = None if tensors == names else [names.index(name) for name in tensors]
-        self.stream_of = self.device.index if self.device.type == "cuda" else None
+        device = inputs[0].device
+        self.index = device.index if device.type == "cuda" else None
+        self.make, self.make_elsewhere = _make_empty(device)
+        bytes_ = self.prepared.workspace_bytes.value
+        self.workspace = ((bytes_,), (1,), torch.uint8) if bytes_ else None
+        # An output that nobody gets lies behind the workspace, aligned as that: a tensor less to make.
+        shape, dtype = outputs[-1]
+        self.second = -(-bytes_ // 64) * 64
+        self.workspace_and_second = (self.second + math.prod(shape) * dtype.itemsize,), (1,), torch.uint8
 
     def pack_numbers(self, integers, floats):
         """Return n0, n1, ..., f0, f1, ... as `run` takes them."""
         kinds = {"n": integers, "f": floats}
         return self.prepared.pack_numbers(*[kinds[name[0]][int(name[1:])] for name in self.numbers])
 
-    def run(self, inputs, numbers):
-        """Return the outputs; numbers are packed by `pack_numbers`."""
-        prepared = self.prepared
-        outputs = [empty_like(x) for x in self.outputs]
+    def run(self, inputs, numbers, only_first=False):
+        """Return the outputs, or the first of two alone; numbers are packed by `pack_numbers`."""
+        index, prepared = self.index, self.prepared
+        make = self.make if index is None or _get_device() == index else self.make_elsewhere
+        if only_first:
+            output, memory = make(*self.outputs[0]), make(*self.workspace_and_second)
+            outputs, workspace = [output], memory.data_ptr()
+            addresses = [x.data_ptr() for x in inputs]
+            addresses += output.data_ptr(), workspace + self.second
+        else:
+            outputs, workspace = [make(*x) for x in self.outputs], None
+            if self.workspace:
+                memory = make(*self.workspace)
+                workspace = memory.data_ptr()
+            addresses = [x.data_ptr() for x in (*inputs, *outputs)]
         if self.absent:
-            for index, number in self.absent:
-                outputs[index].fill_(number)
-        addresses = [x.data_ptr() for x in (*inputs, *outputs)]
+            for i, number in self.absent[:len(outputs)]:
+                outputs[i].fill_(number)
         if self.order is not None:
             addresses = [addresses[i] for i in self.order]
-        stream = None if self.stream_of is None else _get_stream(self.stream_of)
-        bytes_, workspace = prepared.workspace_bytes, None
-        if bytes_:
-            memory = empty(bytes_, dtype=torch.uint8, device=self.device)
-            workspace = memory.data_ptr()
-        error = _launch(prepared.handle, stream, prepared.pack_addresses(*addresses), numbers, workspace, bytes_)
+        error = _launch(prepared.handle, None if index is None else _get_stream(index), prepared.pack_addresses(*addresses),
+                        numbers, workspace, prepared.workspace_bytes)
         if error:
             check(error)
         return outputs
@@ -391,12 +410,30 @@ _len_dispatch_stack, _get_tracing_state = torch._C._len_torch_dispatch_stack, to
 _get_interpreter = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None)
 
 
-def is_watched(query, key, value):
-    """Return whether something watches operations, so that only an op will do: tracing, modes, other tensors, no memory;
-    or whether tensors are to be looked at, for their sign or tangents."""
-    return (is_compiling() or type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN or query.is_meta
-            or query.is_neg() or key.is_neg() or value.is_neg() or _len_dispatch_stack() or _get_interpreter() is not None
-            or forward_ad._current_level >= 0 or _get_tracing_state() is not None)
+def is_watching():
+    """Return whether something watches operations, so that only an op will do: tracing, modes, tangents."""
+    return (is_compiling() or _len_dispatch_stack() or _get_interpreter() is not None or forward_ad._current_level >= 0
+            or _get_tracing_state() is not None)
+
+
+def are_special(query, key, value):
+    """Return whether tensors are not PyTorch's own, have no memory, or are to be looked at for their sign."""
+    return (type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN or query.is_meta
+            or query.is_neg() or key.is_neg() or value.is_neg())
+
+
+def make_guard(*tensors):
+    """Return a function that says whether tensors are such as these: of their types, dispatch keys (so sign, autocast and
+    inference mode), dtypes, devices, sizes and strides, none of which requires gradients.
+
+    It is what torch.compile asks before its code runs: one call, where each property would be one. It does not see what
+    `is_watching` sees, nor hold for a tensor that is there twice.
+    """
+    make = getattr(torch._C._dynamo.guards, "TensorGuards", None)
+    # Of tensors that require gradients it would hold in any grad mode.
+    if make is None or len({id(x) for x in tensors}) < len(tensors) or any([x.requires_grad for x in tensors]):
+        return lambda *tensors: False
+    return make(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
 
 
 def keeps_gradients(query, key, value, tensors):
@@ -408,7 +445,7 @@ def keeps_gradients(query, key, value, tensors):
 def attend(rows, tensors, integers, floats, text, heads_last):
     """Return (output, lse) by the op; where nothing watches operations, straight from the functions behind."""
     query, key, value = rows
-    if is_watched(query, key, value):
+    if is_watching() or are_special(query, key, value):
         if not is_compiling():
             refuse_transforms()
         if not is_compiling() and forward_ad._current_level >= 0:

@@ -158,8 +158,9 @@ class Prepared:
             argument.tensor = ctypes.pointer(tensor)
         handle = ctypes.c_void_p()
         check(fa.fa_prepare(program._handle, arguments, len(arguments), ctypes.byref(handle)))
-        self.program, self.handle = program, handle.value
-        self.workspace_bytes = fa.fa_prepared_workspace_size(handle)
+        # Each launch gives them: as ctypes' own objects they are not converted again.
+        self.program, self.handle = program, handle
+        self.workspace_bytes = ctypes.c_uint64(fa.fa_prepared_workspace_size(handle))
         self.pack_addresses = struct.Struct("=%dQ" % (len(arguments) - len(codes))).pack
         self.pack_numbers = struct.Struct("=" + codes).pack
 

@@ -10,7 +10,7 @@ from support import attend, count_graphs, count_programs, devices, needs_torch, 
 if torch:
     import torch._dynamo.testing
     import fa_mlir
-    from fa_mlir import _ops, _program
+    from fa_mlir import _flash, _ops, _program
     from fa_mlir.flash_attn import flash_attn_func, flash_attn_varlen_func
 
 
@@ -256,6 +256,87 @@ class Ops(unittest.TestCase):
                 self.assertEqual(o.dtype, torch.bfloat16)
                 o.sum().backward()
                 self.assertEqual(q.grad.dtype, torch.float32)
+
+    def test_what_a_known_launch_is_for(self):
+        """A launch that is known is taken for tensors such as those alone, and where nothing watches operations."""
+        from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+        from torch.fx.experimental.proxy_tensor import make_fx
+        from torch.utils._python_dispatch import TorchDispatchMode
+        run = lambda *rows: flash_attn_func(*rows, causal=True)
+        plain = lambda *rows: fa_mlir.attention(*rows, causal=True, heads_last=True)
+        seen = []
+
+        class Watch(TorchDispatchMode):
+            def __torch_dispatch__(self, function, types, arguments=(), named=None):
+                seen.append(str(function))
+                return function(*arguments, **(named or {}))
+
+        class Other(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, function, types, arguments=(), named=None):
+                seen.append(str(function))
+                return super().__torch_function__(function, types, arguments, named or {})
+
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                q, k, v = draw(device)
+                _flash._last.clear()
+                expected = run(q, k, v)
+                known, = _flash._last.values()
+                self.assertTrue(known.guard(q, k, v))
+                with mock.patch.object(_flash, "find", side_effect=AssertionError):
+                    self.assertTrue(torch.equal(run(q, k, v), expected))
+                wide = torch.zeros(2, 47, 5, 32, device=device)
+                wide[:, :, 1:3] = k
+                self.assertFalse(known.guard(q, wide[:, :, 1:3], v))
+                self.assertTrue(torch.equal(run(q, wide[:, :, 1:3], v), expected))
+                self.assertTrue(torch.equal(run(q[:, 3:], k, v), plain(q[:, 3:], k, v)))
+                self.assertTrue(torch.equal(run(q[:1], k[:1], v[:1]), expected[:1]))
+                self.assertEqual(run(*draw(device, torch.bfloat16)).dtype, torch.bfloat16)
+                self.assertTrue(torch.equal(run(k, k, k), plain(k, k, k)))
+                run(q, k, v)
+                leaf = k.clone().requires_grad_()
+                self.assertIsNotNone(run(q, leaf, v).grad_fn)
+                for mode in (torch.no_grad, torch.inference_mode, torch.no_grad):
+                    with mode():
+                        again = [run(q, leaf, v) for _ in range(3)]
+                    self.assertTrue(all(torch.equal(x, expected) and x.grad_fn is None for x in again))
+                    self.assertEqual({x.is_inference() for x in again}, {mode is torch.inference_mode})
+                    self.assertIsNotNone(run(q, leaf, v).grad_fn)
+                run(q, k, v)
+                with torch.autocast(device, torch.bfloat16):
+                    self.assertEqual(run(q, k, v).dtype, torch.bfloat16)
+                run(q, k, v)
+                for rows in ((q, k, v), (q.as_subclass(Other), k, v)):
+                    seen.clear()
+                    with Watch() if type(q) is type(rows[0]) else torch.no_grad():
+                        run(*rows)
+                    self.assertIn("fa_mlir.attention", "".join(seen))
+                run(q, k, v)
+                with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+                    self.assertIsInstance(run(q, k, v), FakeTensor)
+                    self.assertIsInstance(run(mode.from_tensor(q), k, v), FakeTensor)
+                for kind in ("real", "fake"):
+                    self.assertIn("fa_mlir.attention", make_fx(run, tracing_mode=kind)(q, k, v).code)
+                with self.assertRaisesRegex(NotImplementedError, "no rules for torch.func.vmap"):
+                    torch.func.vmap(lambda x: run(q, k, v) + x)(q)
+
+    def test_lse_that_nobody_gets(self):
+        """Output is the same where lse is no tensor, of programs with a workspace, lengths and other devices too."""
+        from fa_mlir import flash_attn_3
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                for sq, sk in ((33, 47), (0, 5), (300, 300)):
+                    q, k, v = draw(device, torch.bfloat16, sq, sk)
+                    alone, both = (flash_attn_func(q, k, v, return_attn_probs=x) for x in (False, True))
+                    self.assertTrue(torch.equal(alone, both[0]) and not both[1].isnan().any())
+                starts, lengths = [torch.tensor(x, dtype=torch.int32, device=device) for x in ((0, 20, 33), (15, 13))]
+                alone, both = (flash_attn_3.flash_attn_varlen_func(*(x[0] for x in draw(device, sq=33, sk=33)), starts, starts,
+                                                                   20, 20, lengths, return_attn_probs=x) for x in (False, True))
+                self.assertTrue(torch.equal(alone, both[0]))
+                self.assertTrue((alone[15:20] == 0).all() and (both[1][:, 15:20] == -float("inf")).all())
 
     def test_only_what_is_asked_for(self):
         """The program computes the gradients of the inputs that require them, and no others."""
