@@ -95,11 +95,10 @@ static fa::Kernel take(const fa::Device &device, int64_t dim, int number) {
   return take(fa::compile(makeSpec(dim, number), device));
 }
 
-/// Measure the first launch, with what the device does, and the host's time of those after it.
-static void measureLaunch(const fa::Kernel &kernel, const fa::Device &where, int64_t dim) {
-  const int64_t heads = 16, length = 128, bytes = heads * length * dim * 2;
-  fa_device *device;
-  check(fa::Error(fa_device_open(where.name.c_str(), &device)));
+/// Make tensors of a launch.
+static fa::Forward makeArguments(const fa::Kernel &kernel, fa_device *device, int64_t dim,
+                                 int64_t length) {
+  const int64_t heads = 16, bytes = heads * length * dim * 2;
   fa::Forward args;
   fa::Tensor *const tensors[] = {&args.q, &args.k, &args.v, &args.o};
   for (fa::Tensor *tensor : tensors) {
@@ -122,11 +121,46 @@ static void measureLaunch(const fa::Kernel &kernel, const fa::Device &where, int
   args.workspaceBytes = *workspace;
   if (*workspace)
     check(fa::Error(fa_device_alloc(device, *workspace, &args.workspace)));
-  double first = measure(1, [&](int) {
-    check(kernel.forward(nullptr, args));
-    check(fa::Error(fa_device_synchronize(device)));
-  });
-  std::printf("first launch  %10.2f ms, right after it was compiled\n", first);
+  return args;
+}
+
+/// Return the milliseconds that a launch takes of the host while its stream is captured: it waits
+/// for the last tier. None where the driver captures nothing.
+static std::optional<double> measureCaptured(const fa::Kernel &kernel, const fa::Forward &args) {
+  const char *path = std::getenv("FA_LIBCUDA");
+  void *driver = dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW);
+  using Create = int (*)(void **stream, unsigned flags);
+  using Begin = int (*)(void *stream, int mode);
+  using End = int (*)(void *stream, void **graph);
+  auto create = driver ? reinterpret_cast<Create>(dlsym(driver, "cuStreamCreate")) : nullptr;
+  auto begin = driver ? reinterpret_cast<Begin>(dlsym(driver, "cuStreamBeginCapture_v2")) : nullptr;
+  auto end = driver ? reinterpret_cast<End>(dlsym(driver, "cuStreamEndCapture")) : nullptr;
+  constexpr int kNonBlocking = 1, kRelaxed = 2;
+  void *stream = nullptr, *graph = nullptr;
+  if (!create || !begin || !end || create(&stream, kNonBlocking) || begin(stream, kRelaxed))
+    return std::nullopt;
+  double time = measure(1, [&](int) { check(kernel.forward(stream, args)); });
+  end(stream, &graph);
+  return time;
+}
+
+/// Measure the first launch, with what the device does, and the host's time of those after it.
+static void measureLaunch(const fa::Kernel &kernel, const fa::Device &where, int64_t dim) {
+  fa_device *device;
+  check(fa::Error(fa_device_open(where.name.c_str(), &device)));
+  fa::Forward args = makeArguments(kernel, device, dim, /*length=*/128),
+              longer = makeArguments(kernel, device, dim, /*length=*/4096);
+  auto launch = [&](const fa::Forward &args) {
+    return measure(1, [&](int) {
+      check(kernel.forward(nullptr, args));
+      check(fa::Error(fa_device_synchronize(device)));
+    });
+  };
+  std::printf("first launch  %10.2f ms, of 4096 queries, right after it was compiled\n",
+              launch(longer));
+  if (std::optional<double> last = measureCaptured(kernel, longer))
+    std::printf("  last tier   %10.2f ms later\n", *last);
+  std::printf("  of 128      %10.2f ms, after that\n", launch(args));
   check(kernel.wait());
   std::vector<double> times;
   for (int round = 0; round < 200; ++round) {

@@ -231,9 +231,10 @@ static CUresult clear(const Driver &driver, CUdeviceptr memory, size_t bytes) {
 }
 
 llvm::Error Executor::prepareTensorMaps(const Manifest &entry) {
-  for (auto [variant, info] : llvm::zip_equal(variants, entry.variants)) {
-    if (!variant.problem.empty())
+  for (size_t i = 0; i < variants.size(); ++i) {
+    if (!variants[i].problem.empty())
       continue;
+    const ManifestVariant &info = infoOf(entry, i);
     if (size_t maps = info.countTensorMaps(); maps > ManifestModule::kMaxTensorMaps)
       return error("@" + entry.entry + " has " + llvm::Twine(maps) +
                    " tensor maps, expected at most " + llvm::Twine(ManifestModule::kMaxTensorMaps));
@@ -266,7 +267,8 @@ llvm::Error Executor::prepareTensorMaps(const Manifest &entry) {
 llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,
                                                            const Manifest &entry,
                                                            llvm::StringRef target,
-                                                           std::vector<ImageCode> codes) {
+                                                           std::vector<ImageCode> codes,
+                                                           std::optional<FirstTier> first) {
   if (llvm::Error failed = device->checkTarget(target))
     return failed;
   std::unique_ptr<Executor> executor(new Executor(device));
@@ -275,8 +277,8 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
   if (llvm::Error failed = current.check())
     return failed;
   auto start = std::chrono::steady_clock::now();
-  executor->images.resize(codes.size());
-  executor->variants = std::vector<Variant>(entry.variants.size());
+  executor->images.resize(codes.size() + first.has_value());
+  executor->variants = std::vector<Variant>(entry.variants.size() + first.has_value());
   std::vector<Load> loads;
   for (auto [i, info] : llvm::enumerate(entry.variants)) {
     Variant &variant = executor->variants[i];
@@ -291,11 +293,26 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
     if (info.guards.empty() && info.servesAll() && info.countTensorMaps() == 0)
       break;
   }
-  // Before the others the first that takes all sizes.
-  auto first = llvm::find_if(
+  if (loads.empty())
+    return error(executor->variants.front().problem);
+  // Before the others the first that takes all sizes, or the first tier of it.
+  auto front = llvm::find_if(
       loads, [&](const Load &load) { return entry.variants[load.variant].servesAll(); });
-  if (first != loads.end())
-    std::rotate(loads.begin(), first, first + 1);
+  if (first) {
+    executor->first = first->variant;
+    std::string &problem = executor->variants.back().problem;
+    problem = lacking(*device, first->variant);
+    if (front == loads.end() || front->image != first->variant.image)
+      problem = "the device runs another variant first";
+    if (problem.empty()) {
+      executor->tiered = front->variant;
+      front = loads.insert(
+          front,
+          Load{entry.variants.size(), codes.size(), {{}, first->ptx}, first->variant.kernels});
+    }
+  }
+  if (front != loads.end())
+    std::rotate(loads.begin(), front, front + 1);
   std::vector<Load> late;
   for (Load &next : loads) {
     Variant &variant = executor->variants[next.variant];
@@ -304,14 +321,14 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
       late.push_back(std::move(next));
     else if (llvm::Error failed = executor->load(next))
       return failed;
+    // What is told of kernels is of those that stay.
+    if (next.variant == entry.variants.size())
+      executor->facts.clear();
   }
   if (llvm::Error failed = executor->prepareTensorMaps(entry))
     return failed;
   executor->seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  auto unusable = [](const Variant &variant) { return !variant.problem.empty(); };
-  if (llvm::all_of(executor->variants, unusable))
-    return error(executor->variants.front().problem);
   if (!late.empty())
     executor->loading = std::make_unique<Background>(
         [executor = executor.get(), late = std::move(late)] { executor->loadLate(late); });
@@ -321,11 +338,12 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
 llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,
                                                            const Manifest &entry,
                                                            llvm::StringRef target,
-                                                           llvm::ArrayRef<Code> images) {
+                                                           llvm::ArrayRef<Code> images,
+                                                           std::optional<FirstTier> first) {
   std::vector<ImageCode> codes;
   for (const Code &image : images)
     codes.push_back({{}, image});
-  return create(std::move(device), entry, target, std::move(codes));
+  return create(std::move(device), entry, target, std::move(codes), std::move(first));
 }
 
 llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,

@@ -101,7 +101,9 @@ struct LaunchPlan {
 /// Drivers compile PTX one image after the other, for longer than the compiler does.
 /// So only the first variant that takes all lengths is loaded before there is an executor; the
 /// others follow on a thread of its own, each as soon as its code is there. Launches that need
-/// one of them wait for that one.
+/// one of them wait for that one. Where the first one has a first tier, that is loaded in its
+/// place, and the variant itself follows, too: launches go over to it, and wait for it where they
+/// are captured.
 class Executor {
 public:
   /// Hold what the driver says of one kernel.
@@ -124,18 +126,17 @@ public:
     std::string refusal;
   };
 
-  /// Loads what the first of the entry's variants without limits needs, and starts to load the
-  /// others: `images` in the order of the manifest, which was made for `target`.
+  /// Loads what the first of the entry's variants without limits needs, or `first` where it is of
+  /// that one, and starts to load the others: `images` in the order of the manifest, which was made
+  /// for `target`.
   /// Variants that ask for more shared memory than there is, or for functions that the
   /// driver lacks, are left out; an error where none remains.
-  static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
-                                                          const Manifest &entry,
-                                                          llvm::StringRef target,
-                                                          std::vector<ImageCode> images);
-  static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
-                                                          const Manifest &entry,
-                                                          llvm::StringRef target,
-                                                          llvm::ArrayRef<Code> images);
+  static llvm::Expected<std::unique_ptr<Executor>>
+  create(std::shared_ptr<const Device> device, const Manifest &entry, llvm::StringRef target,
+         std::vector<ImageCode> images, std::optional<FirstTier> first = {});
+  static llvm::Expected<std::unique_ptr<Executor>>
+  create(std::shared_ptr<const Device> device, const Manifest &entry, llvm::StringRef target,
+         llvm::ArrayRef<Code> images, std::optional<FirstTier> first = {});
   static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
                                                           const Manifest &entry,
                                                           llvm::StringRef target,
@@ -157,11 +158,11 @@ public:
   const Device &getDevice() const { return *device; }
   /// Waits for all variants; an error where one cannot be loaded.
   llvm::Error wait() const;
-  /// Seconds that the driver took to load the first variant, which compiles PTX.
+  /// Seconds that the driver took to load the first variant, or its first tier, which compiles PTX.
   double loadSeconds() const { return seconds; }
   /// Return why the device cannot run a variant; empty where it can. Waits for it.
   std::string getProblem(size_t variant) const;
-  /// Return those of every kernel, variant by variant. Waits for all.
+  /// Return those of every kernel, variant by variant, none of the first tier. Waits for all.
   llvm::ArrayRef<KernelFacts> getKernels() const {
     return !loading || loading->wait() ? llvm::ArrayRef(facts) : llvm::ArrayRef<KernelFacts>();
   }
@@ -201,21 +202,33 @@ private:
     return !variant.late || variant.ready.load(std::memory_order_acquire) || waitForLate(variant);
   }
   bool waitForLate(const Variant &variant) const;
+  /// Return what launches know of a variant; the first tier has the number after those of the
+  /// entry.
+  const ManifestVariant &infoOf(const Manifest &entry, size_t index) const {
+    return index < entry.variants.size() ? entry.variants[index] : *first;
+  }
+  /// Return whether a launch takes the first tier in place of its variant: until that is loaded,
+  /// but not in a graph, which would keep it.
+  bool takesFirstTier(CUstream stream) const;
   llvm::Error prepareTensorMaps(const Manifest &entry);
   /// Return whether a launch can be of a variant; store the tensor maps of its kernels,
   /// or the reason where one is asked for.
   bool fits(const Manifest &entry, size_t index, const BoundArguments &bound, CUtensorMap *maps,
             std::string *reason) const;
-  bool makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
-                      llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps,
-                      std::string *reason) const;
-  llvm::Error makePlan(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan) const;
+  bool makeTensorMaps(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArgument> arguments,
+                      CUtensorMap *maps, std::string *reason) const;
+  llvm::Error makePlan(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
+                       CUstream stream) const;
   llvm::Error start(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
                     CUstream stream) const;
 
   std::shared_ptr<const Device> device;
+  /// Those of the entry, and the first tier where there is one.
   std::vector<std::unique_ptr<Image>> images, refused;
   std::vector<Variant> variants;
+  /// The first tier; and, where launches may take it, the number of its variant.
+  std::optional<ManifestVariant> first;
+  std::optional<size_t> tiered;
   std::vector<KernelFacts> facts;
   double seconds = 0;
   const pid_t process = getpid();

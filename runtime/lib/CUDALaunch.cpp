@@ -86,10 +86,10 @@ static bool isMappable(const ManifestArgument &info, const BoundArgument &argume
   return true;
 }
 
-bool Executor::makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
+bool Executor::makeTensorMaps(const Manifest &entry, size_t index,
                               llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps,
                               std::string *reason) const {
-  for (const ManifestKernel &kernel : variant.kernels)
+  for (const ManifestKernel &kernel : infoOf(entry, index).kernels)
     for (const ManifestParameter &parameter : kernel.parameters) {
       if (parameter.kind != ManifestParameter::TensorMap)
         continue;
@@ -138,7 +138,16 @@ bool Executor::fits(const Manifest &entry, size_t index, const BoundArguments &b
     for (unsigned i : guard.arguments)
       if (!isAligned(entry.arguments[i], arguments[i], guard.alignment, reason))
         return false;
-  return makeTensorMaps(entry, variant, arguments, maps, reason);
+  return makeTensorMaps(entry, index, arguments, maps, reason);
+}
+
+bool Executor::takesFirstTier(CUstream stream) const {
+  const Variant &variant = variants[*tiered];
+  if (variant.ready.load(std::memory_order_acquire))
+    return !variant.failure.empty();
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUresult result = device->driver.cuStreamIsCapturing(stream, &status);
+  return result != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,23 +196,28 @@ static uint64_t valueOf(const ManifestParameter &parameter,
   return 0;
 }
 
-llvm::Error Executor::makePlan(const Manifest &entry, const BoundArguments &bound,
-                               LaunchPlan &plan) const {
+llvm::Error Executor::makePlan(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
+                               CUstream stream) const {
+  const size_t count = entry.variants.size();
   size_t &chosen = plan.variant = 0;
-  while (chosen < variants.size() && !fits(entry, chosen, bound, plan.maps, /*reason=*/nullptr))
+  while (chosen < count && !fits(entry, chosen, bound, plan.maps, /*reason=*/nullptr))
     ++chosen;
-  if (chosen == variants.size()) {
+  if (chosen == count) {
     std::string problems;
-    for (size_t i = 0; i < variants.size(); ++i)
+    for (size_t i = 0; i < count; ++i)
       if (std::string problem; !fits(entry, i, bound, plan.maps, &problem) &&
                                problems.find(problem) == std::string::npos)
         problems += (problems.empty() ? "" : "; or: ") + problem;
     return error("@" + entry.entry + " cannot be launched: " + problems);
   }
+  // Tensor maps may be in another order there.
+  if (chosen == tiered && takesFirstTier(stream) &&
+      makeTensorMaps(entry, count, bound.arguments, plan.maps, /*reason=*/nullptr))
+    chosen = count;
   if (!waitFor(variants[chosen]) || !variants[chosen].failure.empty())
     return error("@" + entry.entry + " cannot be launched: " + getProblem(chosen));
   plan.blocks.clear();
-  for (const ManifestKernel &kernel : entry.variants[chosen].kernels) {
+  for (const ManifestKernel &kernel : infoOf(entry, chosen).kernels) {
     auto blocks = countBlocks(entry, kernel, bound.shapes, device->multiprocessors);
     if (!blocks)
       return blocks.takeError();
@@ -228,7 +242,7 @@ static CUresult startKernel(const Driver &driver, CUfunction function, const Man
 llvm::Error Executor::start(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
                             CUstream stream) const {
   CUtensorMap *map = plan.maps;
-  llvm::ArrayRef<ManifestKernel> kernels = entry.variants[plan.variant].kernels;
+  llvm::ArrayRef<ManifestKernel> kernels = infoOf(entry, plan.variant).kernels;
   // What other launches put on the stream may have ended before what it waits for has.
   bool follows = false;
   for (size_t k = 0; k < kernels.size(); ++k) {
@@ -264,7 +278,7 @@ llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
   Current current(*device);
   if (llvm::Error failed = current.check())
     return failed;
-  if (llvm::Error failed = makePlan(entry, bound, plan))
+  if (llvm::Error failed = makePlan(entry, bound, plan, stream))
     return failed;
   return start(entry, bound, plan, stream);
 }
@@ -274,7 +288,9 @@ std::optional<llvm::Error> Executor::repeat(const Manifest &entry, const BoundAr
   Current current(*device);
   if (llvm::Error failed = current.check())
     return failed;
-  if (moved && !makeTensorMaps(entry, entry.variants[plan.variant], bound.arguments, plan.maps,
+  if (plan.variant == entry.variants.size() && !takesFirstTier(stream))
+    return std::nullopt;
+  if (moved && !makeTensorMaps(entry, plan.variant, bound.arguments, plan.maps,
                                /*reason=*/nullptr))
     return std::nullopt;
   return start(entry, bound, plan, stream);

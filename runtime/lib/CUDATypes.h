@@ -93,6 +93,8 @@ enum CUtensorMapDataType : int {
 
 enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 
+enum CUstreamCaptureStatus : int { CU_STREAM_CAPTURE_STATUS_NONE = 0 };
+
 enum CUtensorMapInterleave : int { CU_TENSOR_MAP_INTERLEAVE_NONE = 0 };
 
 enum CUtensorMapSwizzle : int {
@@ -149,6 +151,7 @@ enum CUtensorMapFloatOOBfill : int { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
     (CUstreamCaptureMode * mode))                                                                  \
   X(cuStreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags))                           \
   X(cuStreamSynchronize, cuStreamSynchronize, (CUstream stream))                                   \
+  X(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus * status))   \
   X(cuStreamDestroy, cuStreamDestroy_v2, (CUstream stream))                                        \
   X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                       \
     (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                             \

@@ -69,17 +69,57 @@ static FailureOr<std::string> finishVariant(ModuleOp module, const nvptx::Target
   return nvptx::translateToPTX(module, target);
 }
 
-/// Compile a variant; the module is consumed.
-static FailureOr<Variant> compileVariant(ModuleOp module, const nvptx::Target &target,
-                                         const CompileOptions &options) {
+/// Compile a variant, where `isWanted` once it is scheduled; the module is consumed.
+static FailureOr<Variant> compileVariant(
+    ModuleOp module, const nvptx::Target &target, const CompileOptions &options,
+    function_ref<bool(ModuleOp)> isWanted = [](ModuleOp) { return true; }) {
   FailureOr<std::vector<Manifest>> entries = scheduleVariant(module, options);
-  if (failed(entries))
+  if (failed(entries) || !isWanted(module))
     return failure();
   FailureOr<std::string> ptx = finishVariant(module, target, options);
   if (failed(ptx))
     return failure();
   auto getCode = [ptx = std::move(*ptx)]() -> llvm::Expected<std::string> { return ptx; };
   return Variant{std::move(*entries), std::move(getCode)};
+}
+
+/// Leave out the pass that gives loops of products a prologue and an epilogue: less code, of which
+/// ptxas takes two thirds of the time, and the same arithmetic in the same order.
+static constexpr llvm::StringLiteral kNotInFirstTier = "tile-pipeline";
+
+/// Return whether programs may have a first tier: of other loops the pass changes little.
+static bool mayHaveFirstTier(const nvptx::Target &target, const CompileOptions &options) {
+  return target.asyncProducts && options.aligned && options.leaveOut.empty();
+}
+
+/// Compile the first tier of a variant, where it starts products; the module is consumed.
+static FailureOr<Variant> compileFirstTier(ModuleOp module, const nvptx::Target &target,
+                                           CompileOptions options) {
+  options.leaveOut = kNotInFirstTier.str();
+  // What is wrong with the program is told of the variant.
+  ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
+  auto hasProducts = [](ModuleOp scheduled) {
+    return scheduled.walk([](tile::DotStartOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  };
+  return compileVariant(module, target, options, hasProducts);
+}
+
+/// Return the first tier of what an image of a program holds. None where it would have workspaces
+/// of its own: how many bytes a launch needs must not depend on when it is.
+static std::optional<FirstTier> makeFirstTier(const cuda::Program &program, Variant variant,
+                                              unsigned image) {
+  if (program.manifest.entries.size() != 1 || variant.entries.size() != 1)
+    return std::nullopt;
+  Manifest both = program.manifest.entries.front();
+  const size_t count = both.arguments.size();
+  if (llvm::Error error = both.addVariant(std::move(variant.entries.front()), image)) {
+    llvm::consumeError(std::move(error));
+    return std::nullopt;
+  }
+  if (both.arguments.size() != count)
+    return std::nullopt;
+  return FirstTier{std::move(both.variants.back()), std::move(variant.code)};
 }
 
 namespace {
@@ -433,8 +473,10 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   if (options.backward == CompileOptions::Backward::Beside)
     brief.backward = CompileOptions::Backward::None;
   OwningOpRef<ModuleOp> again = module.clone();
-  std::shared_ptr<Beside> briefBeside, apartBeside, unalignedBeside;
+  std::shared_ptr<Beside> mainBeside, briefBeside, apartBeside, unalignedBeside;
   SmallVector<std::shared_ptr<Beside>> gradientsBeside(gradients.size());
+  if (parallel && mayHaveFirstTier(*target, options))
+    mainBeside = std::make_shared<Beside>(module, *target, options);
   if (parallel && most)
     briefBeside = std::make_shared<Beside>(module, *target, brief);
   for (auto [variant, beside] : llvm::zip_equal(gradients, gradientsBeside))
@@ -454,7 +496,11 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
     return compileVariant(*copy, *target, options);
   };
 
-  FailureOr<Variant> main = compileVariant(module, *target, options);
+  FailureOr<Variant> first = failure();
+  if (mainBeside)
+    first = compileFirstTier(module, *target, options);
+  FailureOr<Variant> main =
+      mainBeside ? finish(mainBeside, options) : compileVariant(module, *target, options);
   if (failed(main))
     return failure();
   // What the variant takes for granted need not hold.
@@ -484,8 +530,11 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   std::vector<std::string> order;
   for (const Manifest &entry : main->entries)
     order.push_back(entry.entry);
+  const unsigned ofMain = program.images.size();
   if (failed(addVariant(program, *again, std::move(*main))))
     return failure();
+  if (succeeded(first))
+    program.first = makeFirstTier(program, std::move(*first), ofMain);
   llvm::sort(program.manifest.entries, [&](const Manifest &a, const Manifest &b) {
     return llvm::find(order, a.entry) < llvm::find(order, b.entry);
   });

@@ -323,7 +323,7 @@ static llvm::Expected<cuda::Program> compileForCUDA(ModuleOp module, const Compi
     return old;
   program.manifest = compiled->manifest.entries.front();
   auto executor = cuda::Executor::create(device, program.manifest, compile.target,
-                                         ArrayRef<Code>(compiled->images));
+                                         ArrayRef<Code>(compiled->images), compiled->first);
   if (!executor)
     return executor.takeError();
   program.cuda = std::move(*executor);

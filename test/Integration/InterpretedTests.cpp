@@ -72,6 +72,30 @@ TEST_P(EachOptionalPass, CanBeLeftOut) {
 INSTANTIATE_TEST_SUITE_P(Interpreter, EachOptionalPass,
                          testing::Range<size_t>(0, fa_test::scheduleCases(1, 1).size()));
 
+/// The same programs as a first tier has them: the same bits, as launches go over from it. One
+/// seed, which says what an op leaves open, such as whether rows are rescaled beside others.
+class FirstTier : public testing::TestWithParam<size_t> {};
+
+TEST_P(FirstTier, HasTheSameBits) {
+  fa_test::Case c = fa_test::scheduleCases(/*sq=*/150, /*sk=*/300)[GetParam()];
+  Example example("causal", {c.batch, c.hq, c.hk, c.sq, c.sk},
+                  [&](std::string) { return c.mlir(); });
+  CompileOptions options;
+  options.target = "sm_90a";
+  std::vector<std::vector<HostTensor>> outputs;
+  for (const char *leftOut : {"", "tile-pipeline"}) {
+    options.leaveOut = leftOut;
+    outputs.push_back(llvm::cantFail(example.compile("schedule", options)
+                                         ->run(example.inputs, example.shapes, HeadLayout::BHSD,
+                                               /*seed=*/1)));
+  }
+  for (auto [last, first] : llvm::zip_equal(outputs[0], outputs[1]))
+    EXPECT_TRUE(last.data == first.data) << c.name() << ": " << last.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, FirstTier,
+                         testing::Range<size_t>(0, fa_test::scheduleCases(1, 1).size()));
+
 /// The waits and barriers of a loop, taken away one at a time.
 TEST(Interpreter, SeesThatNoWaitOfALoopCanBeLeftOut) {
   Example example("causal", {1, 1, 1, 100, 400});

@@ -246,6 +246,7 @@ int main(int argc, char **argv) {
   addLarge(all);
   addRuntime(all);
   addGraph(all);
+  addTiers(all);
   addWorkspace(all);
   addMath(all);
   addSpecial(all);

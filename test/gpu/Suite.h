@@ -67,6 +67,8 @@ void addMatrix(std::vector<Test> &tests, bool full);
 void addBackward(std::vector<Test> &tests);
 /// Kernels without one of the passes that only make code faster.
 void addLeaveOut(std::vector<Test> &tests);
+/// Bits of the first tier of programs and of the last one.
+void addTiers(std::vector<Test> &tests);
 /// Bits of dropout, repeats, pointers that are not aligned, random programs by captured integers
 /// and of scores.
 void addSpecial(std::vector<Test> &tests);

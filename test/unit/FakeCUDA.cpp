@@ -505,6 +505,10 @@ FA_EXPORTED CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
 FA_EXPORTED CUresult cuStreamSynchronize(CUstream) {
   return static_cast<CUresult>(number("sync", 0));
 }
+FA_EXPORTED CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus *status) {
+  *status = static_cast<CUstreamCaptureStatus>(capturing ? 1 : 0);
+  return CUDA_SUCCESS;
+}
 FA_EXPORTED CUresult cuStreamDestroy_v2(CUstream stream) {
   delete reinterpret_cast<char *>(stream);
   return CUDA_SUCCESS;

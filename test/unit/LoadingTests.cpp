@@ -80,6 +80,37 @@ struct Unfinished {
   fa_program &program = three.program;
 };
 
+/// The hand-written program, the code of whose first variant is still to be made, and a first tier
+/// of it: the same kernel by another name.
+struct Tiered {
+  explicit Tiered(Code last, unsigned image = 0) {
+    ManifestModule module = llvm::cantFail(parseManifest(kFakeManifest));
+    program.manifest = module.entries.front();
+    program.manifest.variants[1].image = 1;
+    FirstTier first{program.manifest.variants[0],
+                    [] { return replaced(kFakePTX, kFinal, kFirst); }};
+    first.variant.image = image;
+    first.variant.kernels[0].name = kFirst;
+    program.cuda = llvm::cantFail(
+        cuda::Executor::create(llvm::cantFail(openCUDA("cuda")), program.manifest, module.target,
+                               {std::move(last), Three::there}, std::move(first)));
+    llvm::cantFail(describeArguments(program));
+  }
+  static constexpr const char *kFinal = "fake_scale", *kFirst = "fake_first";
+  fa_program program;
+};
+
+/// A program whose code is there when the test says so; empty code is an error.
+struct Later {
+  std::promise<std::string> code;
+  Tiered tiered{[code = std::shared_future(code.get_future())]() -> llvm::Expected<std::string> {
+    if (code.get().empty())
+      return llvm::createStringError("there is no code");
+    return code.get();
+  }};
+  fa_program &program = tiered.program;
+};
+
 /// Return the result of a launch at an offset.
 std::string launchAt(const fa_program &program, int64_t offset) {
   Launch launch;
@@ -139,6 +170,91 @@ TEST_F(CUDA, TellsOfAllKernelsOnceTheyAreLoaded) {
   fa_program_free(program);
 }
 
+TEST_F(CUDA, TakesTheFirstTierUntilTheVariantIsThere) {
+  Later later;
+  EXPECT_EQ(loaded(), 1);
+  // Once bound and planned, a launch goes over to the variant, too.
+  Launch launch, other;
+  fa_prepared *prepared = nullptr;
+  ASSERT_EQ(take(fa_prepare(&later.program, other.arguments, 4, &prepared)), "");
+  void *pointers[] = {other.x, other.y};
+  fa_number numbers[2];
+  numbers[0].f = 2.5;
+  numbers[1].i = 1;
+  auto launchBoth = [&] {
+    fake<void()>("fakeReset")();
+    EXPECT_EQ(launch.run(&later.program), "");
+    EXPECT_EQ(take(fa_prepared_launch(prepared, nullptr, pointers, numbers, other.workspace,
+                                      sizeof other.workspace)),
+              "");
+    std::string all = launches();
+    size_t first = 0, last = 0;
+    for (size_t at = 0; (at = all.find(Tiered::kFirst, at)) != std::string::npos; ++at)
+      ++first;
+    for (size_t at = 0; (at = all.find(Tiered::kFinal, at)) != std::string::npos; ++at)
+      ++last;
+    return std::pair(first, last);
+  };
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(launchBoth(), std::pair(size_t(2), size_t(0)));
+  later.code.set_value(kFakePTX);
+  EXPECT_EQ(take(fa_program_wait(&later.program)), "");
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(launchBoth(), std::pair(size_t(0), size_t(2)));
+  // The first tier stays for graphs, and nothing is told of it.
+  EXPECT_EQ(loaded(), 3);
+  EXPECT_EQ(fa_program_num_kernels(&later.program), 3u);
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_STRNE(fa_program_kernel(&later.program, i).name, Tiered::kFirst);
+  fa_prepared_free(prepared);
+}
+
+TEST_F(CUDA, CapturesNoFirstTier) {
+  Later later;
+  // Of the first tier, and remembered.
+  EXPECT_EQ(launchAt(later.program, 0), "");
+  fake<void()>("fakeReset")();
+  Capturing capturing;
+  auto captured =
+      std::async(std::launch::async, [&] { return launchAt(later.program, /*offset=*/0); });
+  EXPECT_EQ(captured.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  later.code.set_value(kFakePTX);
+  EXPECT_EQ(captured.get(), "");
+  EXPECT_EQ(launches().find(Tiered::kFirst), std::string::npos) << launches();
+  EXPECT_EQ(take(fa_program_wait(&later.program)), "");
+}
+
+TEST_F(CUDA, StaysWithTheFirstTierWhereTheVariantCannotBeLoaded) {
+  Later later;
+  later.code.set_value("");
+  EXPECT_EQ(take(fa_program_wait(&later.program)), "there is no code");
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(launchAt(later.program, 0), "");
+  EXPECT_NE(launches().find(Tiered::kFirst), std::string::npos) << launches();
+}
+
+TEST_F(CUDA, TakesNoFirstTierOfAnotherVariant) {
+  Tiered tiered(Three::there, /*image=*/1);
+  EXPECT_EQ(launchAt(tiered.program, 0), "");
+  EXPECT_EQ(launches().find(Tiered::kFirst), std::string::npos) << launches();
+  EXPECT_EQ(take(fa_program_wait(&tiered.program)), "");
+}
+
+TEST_F(CUDA, ManyThreadsMayLaunchWhileTheVariantIsLoaded) {
+  Later later;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      Launch launch;
+      for (int k = 0; k < 2000; ++k)
+        ASSERT_EQ(launch.run(&later.program), "");
+    });
+  later.code.set_value(kFakePTX);
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(take(fa_program_wait(&later.program)), "");
+}
+
 TEST_F(CUDA, LoadsWhileStreamsAreCaptured) {
   Settings slow(kSlow);
   fa_program *program = load();
@@ -181,6 +297,18 @@ TEST_F(CUDA, ProgramsMayBeFreedWhileTheyAreLoaded) {
   Settings slow(kSlow);
   for (int i = 0; i < 3; ++i)
     fa_program_free(load());
+  EXPECT_EQ(loaded(), 0);
+}
+
+TEST_F(CUDA, ProgramsOfAFirstTierMayBeFreed) {
+  {
+    Tiered tiered([]() -> llvm::Expected<std::string> {
+      while (!Background::mustEnd())
+        std::this_thread::yield();
+      return Three::there();
+    });
+    EXPECT_EQ(launchAt(tiered.program, 0), "");
+  }
   EXPECT_EQ(loaded(), 0);
 }
 

@@ -133,8 +133,13 @@ struct KeptCubins : Cache {
   std::string tools;
 };
 
-inline const KeptCubins::Start kCold = {kImages, 0, kImages}, kKept = {0, kImages, 0},
-                               kCompiles = {kImages, 0, 0};
+/// Count what the driver compiles of a program that is on no disk: all images, and a first tier.
+inline constexpr int kCompiled = kImages + 1;
+
+/// Starts with nothing on disk, or no disk, with a ptxas and without; with PTX on disk; with all.
+inline const KeptCubins::Start kCold = {kCompiled, 0, kImages}, kCompiles = {kCompiled, 0, 0},
+                               kAssembles = {kImages, 0, kImages}, kReads = {kImages, 0, 0},
+                               kKept = {0, kImages, 0};
 
 inline std::string withoutFolder(std::string text, const std::string &folder) {
   for (size_t at; (at = text.find(folder)) != std::string::npos;)

@@ -73,7 +73,7 @@ func.func @attention(%q: tensor<?x?x?x128xbf16> {fa.name = "q"},
   std::string path;
 };
 
-const std::pair kFound(0, kImages), kMade(kImages, 0);
+const std::pair kFound(0, kImages), kMade(kCompiled, 0);
 
 /// Return what is launched of short, long and unaligned tensors.
 std::string launchesOf(const fa_program *program) {

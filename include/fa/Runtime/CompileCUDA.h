@@ -20,6 +20,8 @@ struct Program {
   ManifestModule manifest;
   /// PTX, one a variant.
   std::vector<Code> images;
+  /// Stand in for the first variant that takes all lengths; kept nowhere.
+  std::optional<FirstTier> first;
 };
 
 /// Return the PTX of all variants, once all is there.
@@ -29,7 +31,7 @@ llvm::Expected<std::vector<std::string>> getAll(ArrayRef<Code> images);
 /// diagnostics of the module's context.
 ///
 /// `parallel`: variants but the first that takes all lengths are compiled on threads of their
-/// own, for whose PTX it does not wait.
+/// own, for whose PTX it does not wait; that one, too, where it may have a first tier.
 FailureOr<Program> compile(ModuleOp module, const CompileOptions &options, bool parallel = false);
 
 /// Return the most queries that a program has a variant of its own for, 0 where it has none:

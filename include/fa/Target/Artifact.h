@@ -14,6 +14,7 @@
 #ifndef FA_TARGET_ARTIFACT_H
 #define FA_TARGET_ARTIFACT_H
 
+#include "fa/Target/Manifest.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <functional>
@@ -29,6 +30,13 @@ using Code = std::function<llvm::Expected<std::string>()>;
 /// driver refuses all of them.
 struct ImageCode {
   std::vector<std::string> cubins;
+  Code ptx;
+};
+
+/// Code for the launches of another variant, that of `variant.image`, until the driver has loaded
+/// that one: results have the same bits. The driver takes less time for it, launches more.
+struct FirstTier {
+  ManifestVariant variant;
   Code ptx;
 };
 

@@ -490,9 +490,9 @@ public:
     return bytes;
   }
 
-  /// Waits until the code for tensors that are not aligned is loaded too, which a
-  /// thread does on GPUs; an error where the driver cannot load it. Launches that need
-  /// it wait by themselves.
+  /// Waits until all code is loaded, which a thread does on GPUs; an error where the driver cannot
+  /// load it. Launches that need what is not there wait by themselves, or take a first tier, which
+  /// is slower and has the same bits: what is timed waits before.
   Error wait() const { return Error(fa_program_wait(state->program)); }
 
   /// For what fa_c.h can tell of it; owned by the kernel.

@@ -219,7 +219,7 @@ typedef struct fa_program_info {
   const char *target;  /* "cpu", "sm_80", ... */
   const char *device;  /* "cpu", or the name of the GPU */
   double load_seconds; /* what the driver took, compiling PTX, until launches of aligned
-                          tensors could begin; 0 on the CPU */
+                          tensors could begin, by a first tier maybe; 0 on the CPU */
 } fa_program_info;
 FA_API fa_program_info fa_program_get_info(const fa_program *program);
 
@@ -227,8 +227,11 @@ FA_API fa_program_info fa_program_get_info(const fa_program *program);
  * load one. A program for a GPU comes with its fastest variant loaded, for tensors whose
  * addresses and strides are multiples of 16 bytes, while a thread of its own loads the
  * others. A launch that needs one of those waits for it, also while its stream is
- * captured, and fails where it could not be loaded. So nobody has to call this, but a
- * program that will launch such tensors may want to have waited before. What is kept
+ * captured, and fails where it could not be loaded. On sm_90a the fastest variant may
+ * come as a first tier, which the driver compiles sooner and which has the same bits:
+ * launches take the variant itself once that thread has loaded it, and those that are
+ * captured wait for it. So nobody has to call this, but a program that will launch
+ * tensors of other variants, or is timed, may want to have waited before. What is kept
  * of the program is on disk then, too. */
 FA_API fa_error *fa_program_wait(const fa_program *program);
 

@@ -107,7 +107,9 @@ static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRang
     r.store(named(r.add(rows.most, ln(whole)), "natural"), lse, kRowAxes);
     return;
   }
-  Value natural = r.add(naturalReference(r, carried[1], c), ln(l));
+  // Not contracted: the bits would depend on what else is in the block, and so on the schedule.
+  Value natural =
+      arith::AddFOp::create(r.b, r.loc, naturalReference(r, carried[1], c), ln(l)).getResult();
   r.storeLse(named(natural, "natural"), empty, lse);
 }
 
