@@ -166,13 +166,9 @@ MaskFindings fa::analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadIn
   TileTest test = tile.run();
   if (tile.mask.readsBlocks())
     verdict.whenTrue.tight = false;
-  MaskFindings found{verdict.whenTrue,
-                     test.someVisible,
-                     test.someHidden,
-                     all.getAssumption(),
-                     whole.getUnknownOp(),
-                     blockSize,
-                     {}};
+  MaskFindings found{
+      verdict.whenTrue,    all.getWidth(verdict.whenTrue), test.someVisible, test.someHidden,
+      all.getAssumption(), whole.getUnknownOp(),           blockSize,        {}};
   if (found.assumption) {
     Value failed = e.negate(found.assumption);
     found.someVisible = e.either(found.someVisible, failed);
@@ -211,7 +207,8 @@ void fa::shrinkLoop(const MaskLoop &m, const MaskFindings &found, ScalarEmitter 
     loop->setAttr(tile::TileDialect::kRowDerivedAttr, unit);
   // What captured tensors bound is no narrow band, as far as is known.
   if (visible.lo && visible.hi && !visible.isByData())
-    loop->setAttr(FADialect::kBandAttr, unit);
+    loop->setAttr(FADialect::kBandAttr,
+                  found.width ? Attribute(e.beforeLoop().getI64IntegerAttr(*found.width)) : unit);
 }
 
 /// Do step 4. Return the op that takes the mask's place.

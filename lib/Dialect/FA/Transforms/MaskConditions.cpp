@@ -33,15 +33,24 @@ static bool isFalse(const Verdict &x) { return ScalarEmitter::asConstant(x.canBe
 // Sets of the loop's indices
 //===----------------------------------------------------------------------===//
 
+std::optional<int64_t> MaskRanges::getWidth(const LoopSet &x) {
+  if (!x.loForm || !x.hiForm)
+    return std::nullopt;
+  Linear width = add(*x.hiForm, *x.loForm, -1);
+  return width.isConstant() ? std::optional(width.constant) : std::nullopt;
+}
+
 /// Return whether the intervals [L, H) of the block's indices form one interval: they move
 /// together, none is empty, and none leaves a gap to the next.
 bool MaskRanges::isBand(const LoopSet &x, const LoopSet &y) {
-  const LoopSet &lower = x.lo ? x : y, &upper = x.lo ? y : x;
-  if (lower.hi || upper.lo || !lower.loForm || !upper.hiForm)
+  LoopSet band = x.lo ? x : y;
+  const LoopSet &upper = x.lo ? y : x;
+  if (band.hi || upper.lo)
     return false;
-  Linear width = add(*upper.hiForm, *lower.loForm, -1);
-  int64_t moved = step(*lower.loForm);
-  return width.isConstant() && width.constant >= 1 && moved >= 0 && moved <= width.constant;
+  band.hiForm = upper.hiForm;
+  std::optional<int64_t> width = getWidth(band);
+  int64_t moved = width ? step(*band.loForm) : -1;
+  return moved >= 0 && *width >= 1 && moved <= *width;
 }
 
 LoopSet MaskRanges::intersection(const LoopSet &x, const LoopSet &y) {

@@ -27,6 +27,8 @@ struct MaskLoop {
 /// Everything known of one mask in its loop.
 struct MaskFindings {
   LoopSet visible;
+  /// How much of the loop is visible to one index of the block at most, where that is a constant.
+  std::optional<int64_t> width;
   /// Over a tile: null or true where it must be assumed.
   Value someVisible, someHidden;
   Value assumption;

@@ -62,7 +62,8 @@ def FA_Dialect : Dialect {
     /// dimensions are rounded up to a multiple of; with band_keys, the keys where a
     /// mask bounds them on both sides.
     static constexpr llvm::StringLiteral kTilesAttr = "fa.tiles";
-    /// Unit, on an scf.for over keys, or rows: a mask bounds them on both sides.
+    /// On an scf.for over keys, or rows: a mask bounds them on both sides. How many of them a row, or a key, sees at
+    /// most, where that is a constant; else unit.
     static constexpr llvm::StringLiteral kBandAttr = "fa.band";
   }];
 }
