@@ -286,6 +286,8 @@ static bool runPart(const char *part, const char *disableDriverCache, char **arg
 }
 
 int main(int argc, char **argv) {
+  // What was printed stays where it is killed.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   std::string part = argc > 1 && argv[1][0] == '-' ? argv[1] : "";
   int at = part.empty() ? 1 : 2;
   fa::Device device{argc > at ? argv[at] : "cuda:0", {}};
