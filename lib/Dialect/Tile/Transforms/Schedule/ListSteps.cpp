@@ -7,15 +7,13 @@
 //
 // For each loop whose body is tests and an if that has all else:
 //
-//   1. make a loop over chunks of 32 steps, or twice as many where products stop at the end of
-//   each;
+//   1. make a loop over chunks of 32 steps;
 //   2. test the steps of a chunk at once: the condition, and whether the step is one of the loop's,
-//      in a tile.ballot for each 32; conditions that the step asks for and that read memory in
-//      others;
+//      in a tile.ballot; conditions that the step asks for and that read memory in one each;
 //   3. where one of those chooses between two ways, of which the second only takes least and
 //      greatest numbers that rise with the step, or adds up constants: take that way for all its
 //      steps at once, by the first and the last bit of a word and how many are set;
-//   4. in that loop, run over the set bits of the first words, but for those steps: the n-th one
+//   4. in that loop, run over the set bits of the first word, but for those steps: the n-th one
 //      gives the step's number, those of other words at its place the other conditions.
 //
 // Rejects nothing: a loop whose tests depend on what it carries, or on what the program writes,
@@ -80,20 +78,14 @@ namespace {
 
 /// The loop, and what its list is made of.
 struct List {
-  List(scf::ForOp loop, scf::IfOp branch) : loop(loop), branch(branch), b(loop.getLoc(), loop) {
-    // Of each chunk the first and the last step have fewer products beside their arithmetic.
-    numWords = fa::holds<DotOp>(branch) ? 2 : 1;
-  }
-  int64_t numSteps() const { return numWords * BallotOp::kNumbers; }
+  List(scf::ForOp loop, scf::IfOp branch) : loop(loop), branch(branch), b(loop.getLoc(), loop) {}
   void make();
 
 private:
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
   Value numberOf(Value step);
   void cloneTests(Value value, IRMapping &mapping);
-  /// Bits of the steps of a chunk, 32 a word.
-  using Words = SmallVector<Value, 2>;
-  Words vote(Value condition, bool isFirst);
+  Value vote(Value condition, bool isFirst);
   SmallVector<Value> valuesOfSteps();
   scf::IfOp findWays();
   bool isAtOnce(scf::IfOp ways, unsigned carried);
@@ -103,8 +95,6 @@ private:
   scf::IfOp branch;
   ImplicitLocOpBuilder b;
   Value chunk;
-  /// The words of a chunk.
-  int64_t numWords = 1;
 };
 
 /// Return whether a test that the value is computed from reads memory.
@@ -153,12 +143,11 @@ struct ListSteps : tile::impl::TileListStepsBase<ListSteps> {
         found.push_back({loop, branch});
     });
     for (auto [loop, branch] : found) {
-      List list(loop, branch);
       fa::remarkPassed(*this, loop.getLoc(), "list")
           << fa::decision("the loop runs over a list of its steps, made in chunks of {0}",
-                          list.numSteps())
+                          BallotOp::kNumbers)
           << remark::reason("the steps run under a condition");
-      list.make();
+      List(loop, branch).make();
     }
   }
 };
@@ -181,28 +170,20 @@ void List::cloneTests(Value value, IRMapping &mapping) {
 }
 
 /// Test the steps of the chunk at once.
-List::Words List::vote(Value condition, bool isFirst) {
-  Words words;
-  for (int64_t word = 0; word < numWords; ++word) {
-    auto ballot = BallotOp::create(b, b.getI32Type());
-    OpBuilder::InsertionGuard guard(b);
-    Block *body = b.createBlock(&ballot.getBody(), {}, TypeRange{b.getIndexType()}, {b.getLoc()});
-    IRMapping mapping;
-    Value step = body->getArgument(0);
-    if (word > 0)
-      step = arith::AddIOp::create(b, step, index(word * BallotOp::kNumbers));
-    Value number = numberOf(step);
-    mapping.map(loop.getInductionVar(), number);
-    cloneTests(condition, mapping);
-    Value bit = mapping.lookupOrDefault(condition);
-    if (isFirst)
-      bit = arith::AndIOp::create(
-          b, bit,
-          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, loop.getUpperBound()));
-    VoteOp::create(b, bit);
-    words.push_back(ballot);
-  }
-  return words;
+Value List::vote(Value condition, bool isFirst) {
+  auto ballot = BallotOp::create(b, b.getI32Type());
+  OpBuilder::InsertionGuard guard(b);
+  Block *body = b.createBlock(&ballot.getBody(), {}, TypeRange{b.getIndexType()}, {b.getLoc()});
+  IRMapping mapping;
+  Value number = numberOf(body->getArgument(0));
+  mapping.map(loop.getInductionVar(), number);
+  cloneTests(condition, mapping);
+  Value bit = mapping.lookupOrDefault(condition);
+  if (isFirst)
+    bit = arith::AndIOp::create(
+        b, bit, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, loop.getUpperBound()));
+  VoteOp::create(b, bit);
+  return ballot;
 }
 
 /// Return what the steps use of the tests.
@@ -307,76 +288,49 @@ Value List::takeAtOnce(scf::IfOp ways, unsigned carried, Value word, Value befor
 }
 
 void List::make() {
-  Value width = arith::MulIOp::create(b, loop.getStep(), index(numSteps()));
+  Value width = arith::MulIOp::create(b, loop.getStep(), index(BallotOp::kNumbers));
   auto chunks = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), width,
                                    loop.getInits(), [](auto &&...) {});
   chunk = fa::named(chunks.getInductionVar(), "chunk");
   b.setInsertionPointToStart(chunks.getBody());
-  Words listed = vote(branch.getCondition(), /*isFirst=*/true);
-  for (Value &word : listed)
-    word = fa::named(word, "listed");
+  Value word = fa::named(vote(branch.getCondition(), /*isFirst=*/true), "listed");
   SmallVector<Value> values = valuesOfSteps();
-  SmallVector<std::pair<Value, Words>> others;
+  SmallVector<std::pair<Value, Value>> words;
   for (Value value : values)
     if (value.getType().isInteger(1) && readsMemory(loop, value))
-      others.push_back({value, vote(value, /*isFirst=*/false)});
+      words.push_back({value, vote(value, /*isFirst=*/false)});
+  SmallVector<Value> carried(chunks.getRegionIterArgs());
+  if (scf::IfOp ways = findWays())
+    if (auto found = llvm::find_if(words, [&](auto &w) { return w.first == ways.getCondition(); });
+        found != words.end()) {
+      Value all = arith::ConstantIntOp::create(b, -1, /*width=*/32);
+      Value others = arith::XOrIOp::create(b, found->second, all);
+      Value atOnce = arith::AndIOp::create(b, word, others);
+      for (auto [i, value] : llvm::enumerate(carried))
+        value = takeAtOnce(ways, i, atOnce, value);
+      word = arith::AndIOp::create(b, word, found->second);
+      takeFirstWay(ways);
+      values = valuesOfSteps();
+    }
+
   // In 32 bits, since registers may be short.
   auto number32 = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, value, /*width=*/32);
   };
-  SmallVector<Value> carried(chunks.getRegionIterArgs());
-  scf::IfOp ways = numWords == 1 ? findWays() : scf::IfOp();
-  auto found =
-      llvm::find_if(others, [&](auto &of) { return ways && of.first == ways.getCondition(); });
-  if (found != others.end()) {
-    Value &word = listed.front(), first = found->second.front();
-    Value atOnce = arith::AndIOp::create(b, word, arith::XOrIOp::create(b, first, number32(-1)));
-    for (auto [i, value] : llvm::enumerate(carried))
-      value = takeAtOnce(ways, i, atOnce, value);
-    word = arith::AndIOp::create(b, word, first);
-    takeFirstWay(ways);
-    values = valuesOfSteps();
-  }
-
-  // How many steps there are up to the end of each word.
-  Words ends;
-  for (Value word : listed) {
-    Value count = math::CtPopOp::create(b, word);
-    ends.push_back(ends.empty() ? count : arith::AddIOp::create(b, ends.back(), count));
-  }
-  Value count = fa::named(ends.back(), "count");
+  Value count = fa::named(Value(math::CtPopOp::create(b, word)), "count");
   auto steps = scf::ForOp::create(b, number32(0), count, number32(1), carried, [](auto &&...) {});
   scf::YieldOp::create(b, steps.getResults());
 
   b.setInsertionPointToStart(steps.getBody());
-  // The word of a step, and the step's bit in it.
-  Value inWord = steps.getInductionVar(), offset;
-  Value bits = listed.front();
-  SmallVector<Value> isBehind;
-  for (int64_t word = 1; word < numWords; ++word) {
-    Value behind = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, steps.getInductionVar(),
-                                         ends[word - 1]);
-    isBehind.push_back(behind);
-    auto choose = [&](Value later, Value before) -> Value {
-      return arith::SelectOp::create(b, behind, later, before);
-    };
-    Value left = arith::SubIOp::create(b, steps.getInductionVar(), ends[word - 1]);
-    inWord = choose(left, inWord);
-    bits = choose(listed[word], bits);
-    offset = choose(index(word * BallotOp::kNumbers), offset ? offset : index(0));
-  }
-  Value n = arith::IndexCastOp::create(b, b.getIndexType(), inWord);
-  Value place = NthBitOp::create(b, b.getIndexType(), bits, n);
-  Value number = numberOf(offset ? arith::AddIOp::create(b, place, offset) : place);
+  Value n = arith::IndexCastOp::create(b, b.getIndexType(), steps.getInductionVar());
+  Value place = NthBitOp::create(b, b.getIndexType(), word, n);
+  Value number = numberOf(place);
   fa::namedAs(number, loop.getInductionVar().getLoc());
   IRMapping mapping;
   mapping.map(loop.getInductionVar(), number);
-  for (auto [value, words] : others) {
-    Value word = words.front();
-    for (auto [behind, later] : llvm::zip_equal(isBehind, ArrayRef(words).drop_front()))
-      word = arith::SelectOp::create(b, behind, later, word);
+  for (auto [value, bits] : words) {
     Value shift = arith::IndexCastOp::create(b, b.getI32Type(), place);
-    Value bit = arith::ShRUIOp::create(b, word, shift);
+    Value bit = arith::ShRUIOp::create(b, bits, shift);
     mapping.map(value, arith::TruncIOp::create(b, b.getI1Type(), bit));
   }
   for (Value value : values)

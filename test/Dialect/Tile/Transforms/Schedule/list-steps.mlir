@@ -1,13 +1,13 @@
 // RUN: fa-opt %s --tile-list-steps --split-input-file | FileCheck %s
 
-// Steps under a condition that reads memory: words of 32 for it, others for what the steps ask for.
-// Products make it two words a chunk, and a step's bit is in one of them.
+// Steps under a condition that reads memory: a word of 32 for it, another one for what the steps
+// ask for.
 // CHECK-LABEL: tile.func @listed
 // CHECK-SAME: %[[M:[a-z0-9]+]]: !tile.view<?x?xi1>
 // CHECK-SAME: %[[LO:[a-z0-9]+]]: index, %[[HI:[a-z0-9]+]]: index, %[[T:[a-z0-9]+]]: index)
 // CHECK: %[[C64:.*]] = arith.constant 64 : index
-// CHECK: %[[STEPS:.*]] = arith.constant 64 : index
-// CHECK: %[[WIDTH:.*]] = arith.muli %[[C64]], %[[STEPS]]
+// CHECK: %[[C32:.*]] = arith.constant 32 : index
+// CHECK: %[[WIDTH:.*]] = arith.muli %[[C64]], %[[C32]]
 // CHECK: %[[R:.*]] = scf.for %[[CHUNK:.*]] = %[[LO]] to %[[HI]] step %[[WIDTH]] iter_args(%[[OUTER:.*]] = %{{.*}})
 // CHECK: %[[WORD:.*]] = tile.ballot {
 // CHECK: ^bb0(%[[N:.*]]: index):
@@ -18,30 +18,15 @@
 // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[J]], %[[HI]]
 // CHECK: %[[BIT:.*]] = arith.andi %[[SHOWN]], %[[INSIDE]]
 // CHECK: tile.vote %[[BIT]]
-// CHECK: %[[SECOND:.*]] = tile.ballot {
-// CHECK: ^bb0(%[[LANE:.*]]: index):
-// CHECK: %[[C32:.*]] = arith.constant 32 : index
-// CHECK: %[[LATER:.*]] = arith.addi %[[LANE]], %[[C32]]
-// CHECK: arith.muli %[[LATER]], %[[C64]]
 // CHECK: %[[MIXED:.*]] = tile.ballot {
-// CHECK: %[[MIXED2:.*]] = tile.ballot {
-// CHECK: %[[FIRSTS:.*]] = math.ctpop %[[WORD]] : i32
-// CHECK: %[[SECONDS:.*]] = math.ctpop %[[SECOND]] : i32
-// CHECK: %[[COUNT:.*]] = arith.addi %[[FIRSTS]], %[[SECONDS]] : i32
+// CHECK: %[[COUNT:.*]] = math.ctpop %[[WORD]] : i32
 // CHECK: scf.for %[[U:.*]] = %{{.*}} to %[[COUNT]] step %{{.*}} iter_args(%[[ACC:.*]] = %[[OUTER]])
-// CHECK: %[[BEHIND:.*]] = arith.cmpi sge, %[[U]], %[[FIRSTS]] : i32
-// CHECK: %[[LEFT:.*]] = arith.subi %[[U]], %[[FIRSTS]] : i32
-// CHECK: %[[INWORD:.*]] = arith.select %[[BEHIND]], %[[LEFT]], %[[U]] : i32
-// CHECK: %[[BITS:.*]] = arith.select %[[BEHIND]], %[[SECOND]], %[[WORD]] : i32
-// CHECK: %[[OFFSET:.*]] = arith.select %[[BEHIND]], %{{.*}}, %{{.*}} : index
-// CHECK: %[[NUMBER:.*]] = arith.index_cast %[[INWORD]] : i32 to index
-// CHECK: %[[PLACE:.*]] = tile.nth_bit %[[BITS]][%[[NUMBER]]]
-// CHECK: %[[STEP:.*]] = arith.addi %[[PLACE]], %[[OFFSET]]
-// CHECK: %[[SKIPPED:.*]] = arith.muli %[[STEP]], %[[C64]]
+// CHECK: %[[NUMBER:.*]] = arith.index_cast %[[U]] : i32 to index
+// CHECK: %[[PLACE:.*]] = tile.nth_bit %[[WORD]][%[[NUMBER]]]
+// CHECK: %[[SKIPPED:.*]] = arith.muli %[[PLACE]], %[[C64]]
 // CHECK: %[[KEY:.*]] = arith.addi %[[CHUNK]], %[[SKIPPED]]
-// CHECK: %[[ASKED:.*]] = arith.select %[[BEHIND]], %[[MIXED2]], %[[MIXED]] : i32
 // CHECK: %[[SHIFT:.*]] = arith.index_cast %[[PLACE]]
-// CHECK: %[[SHIFTED:.*]] = arith.shrui %[[ASKED]], %[[SHIFT]]
+// CHECK: %[[SHIFTED:.*]] = arith.shrui %[[MIXED]], %[[SHIFT]]
 // CHECK: %[[NEEDS:.*]] = arith.trunci %[[SHIFTED]] : i32 to i1
 // CHECK-NOT: scf.if
 // CHECK: tile.load %{{.*}}[%[[KEY]],

@@ -20,8 +20,8 @@ def TileListSteps : Pass<"tile-list-steps", "::mlir::tile::FuncOp"> {
     What: a loop whose steps run under a condition, such as whether a tile of keys is visible, goes
     over a list of the steps for which it holds. So each step of the loop runs, and copies and
     products go ahead across what is left out. The list is made where it is used and takes no
-    memory: a loop over chunks of 32 steps, or 64 of steps with products, tests them all at once
-    (`tile.ballot`), and a loop in it runs over the set bits of these words (`tile.nth_bit`). Conditions of the step that read memory,
+    memory: a loop over chunks of 32 steps tests them all at once (`tile.ballot`), and a loop in it
+    runs over the set bits of that word (`tile.nth_bit`). Conditions of the step that read memory,
     such as whether its mask is evaluated, become bits of words, too. Where one of those chooses
     between two ways, and the second only takes least and greatest numbers that rise with the step,
     or adds up constants, that way is taken for all its steps of the chunk at once: the first and
@@ -38,17 +38,13 @@ def TileListSteps : Pass<"tile-list-steps", "::mlir::tile::FuncOp"> {
     Example (`test/Dialect/Tile/Transforms/Schedule/list-steps.mlir`):
 
     ```mlir
-    scf.for %chunk = %lo to %hi step %c4096 iter_args(...) {
+    scf.for %chunk = %lo to %hi step %c2048 iter_args(...) {
       %word = tile.ballot { ... }
-      %second = tile.ballot { ... }
-      %firsts = math.ctpop %word : i32
-      ...
+      %count = math.ctpop %word : i32
       scf.for %u = %zero to %count step %one iter_args(...) : i32 {
-        %behind = arith.cmpi sge, %u, %firsts : i32
-        ...
-        %t = tile.nth_bit %bits[%n]
-        %step = arith.addi %t, %offset : index
-        %skipped = arith.muli %step, %c64 : index
+        %n = arith.index_cast %u : i32 to index
+        %t = tile.nth_bit %word[%n]
+        %skipped = arith.muli %t, %c64 : index
         %j = arith.addi %chunk, %skipped : index
         ...
     ```
