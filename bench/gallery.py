@@ -54,7 +54,8 @@ this page, and a test compares it with what the compiler and the interpreter say
   for `{target}`, d = {d}, bf16. What is visited in vain lies along the borders of what is visible, so that causal
   attention comes closer to 1 where sequences are longer, and windows do not.
 - **Forward**, **backward**: TFLOP/s of visible pairs at n = {long}, and the ratio to FlexAttention's, its block mask not
-  counted (`bench/gpu_compare.py LIB --preset={target} --only=gallery,backward-gallery`).
+  counted (`bench/gpu_compare.py LIB --preset={target} --only=gallery,backward-gallery`), of the run in `bench/results`: what
+  changed since, as for documents and blocks, is in `docs/performance.md`.
 
 """
 

@@ -58,7 +58,9 @@ def panel(rows, rivals, lengths, top, x, y):
 
 def draw(files):
     """-> the text of the SVG of the rows of the grid, LSE on"""
-    rows = [row for data in files for row in data["rows"] if row.get("section") == "grid" and row["lse"]]
+    rows_of = lambda data: [row for row in data["rows"] if row.get("section") == "grid" and row["lse"]]
+    files = [data for data in files if rows_of(data)]
+    rows = [row for data in files for row in rows_of(data)]
     if not rows:
         raise ValueError("the plot is of the section grid, of which the files have no rows")
     rivals = [name for name in STYLES if any(name in row["tflops"] for row in rows)]
