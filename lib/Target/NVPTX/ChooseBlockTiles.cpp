@@ -215,9 +215,21 @@ Facts factsOf(MapBlocksOp block) {
   block.getBody()->walk([&](ApplyMaskOp mask) {
     facts.blockUnit = std::gcd(facts.blockUnit, unitOfBlocks(mask.getBody(), mask.getTransposed()));
   });
+  block.getBody()->walk([&](tile::AccumulateOp) { facts.adds = true; });
+  block.getBody()->walk([&](tile::LoadOp load) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    if (!type || type.getRank() != 2 || type.isDynamicDim(1))
+      return;
+    facts.headDim = std::max(facts.headDim, type.getDimSize(1));
+    facts.headUnit = std::gcd(facts.headUnit, type.getDimSize(1));
+    facts.bytes = std::max<int64_t>(facts.bytes, type.getElementTypeBitWidth() / 8);
+    facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
+  });
   // Steps that divide this lie in one block, and what is read there is one number for all of them.
-  constexpr int64_t kBlock = 64;
-  if (facts.blockUnit % kBlock != 0)
+  // Of sums that are added, a step has all rows of both warpgroups: of wider heads these share
+  // columns.
+  int64_t unitOfSteps = facts.adds && facts.headDim <= kNarrow ? 128 : 64;
+  if (facts.blockUnit % unitOfSteps != 0)
     facts.blockUnit = 0;
   RegisterPressure ofMasks = kLight, ofWeights = kLight, regions = kLight;
   bool dropout = false;
@@ -225,7 +237,7 @@ Facts factsOf(MapBlocksOp block) {
     unsigned positions[] = {0, 0, transposed ? kColumns : kRows, transposed ? kRows : kColumns};
     SmallVector<unsigned> differences(inputs, kPairs);
     llvm::append_range(differences, positions);
-    int64_t unit = inputs || !facts.blockUnit ? 0 : kBlock;
+    int64_t unit = inputs || !facts.blockUnit ? 0 : unitOfSteps;
     regions = std::max(regions, pressureOfRegion(region, differences, unit).first);
     RegisterPressure &captures = inputs ? ofWeights : ofMasks;
     captures = std::max(captures, pressureOfCaptures(region, inputs, positions, facts, unit));
@@ -233,7 +245,6 @@ Facts factsOf(MapBlocksOp block) {
   block.getBody()->walk([&](Operation *op) {
     facts.products |= isa<tile::DotOp>(op);
     facts.sums |= isa<tile::ReduceOp>(op);
-    facts.adds |= isa<tile::AccumulateOp>(op);
     facts.scatters |= isa<tile::ScatterAddOp>(op);
     facts.sequences |= isa<tile::SliceOp>(op);
     Attribute band = op->getAttr(FADialect::kBandAttr);
@@ -257,15 +268,6 @@ Facts factsOf(MapBlocksOp block) {
   if (ofMasks == kTiles || (captures == kTiles ? regions > kLong : pairs))
     captures = std::max(captures, kTensors);
   facts.pressure = pressureOfAll(captures, regions, dropout);
-  block.getBody()->walk([&](tile::LoadOp load) {
-    auto type = dyn_cast<RankedTensorType>(load.getType());
-    if (!type || type.getRank() != 2 || type.isDynamicDim(1))
-      return;
-    facts.headDim = std::max(facts.headDim, type.getDimSize(1));
-    facts.headUnit = std::gcd(facts.headUnit, type.getDimSize(1));
-    facts.bytes = std::max<int64_t>(facts.bytes, type.getElementTypeBitWidth() / 8);
-    facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
-  });
   // Three accumulators leave registers for what is light alone, but where warpgroups share whole
   // panels of columns, and heads are not rounded up to these.
   constexpr int64_t kShared = 128;

@@ -110,3 +110,40 @@ func.func @wide_both(%x: tensor<?x8x?x256xbf16>, %y: tensor<?x8x?x256xbf16>) -> 
     : (tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>) -> (tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>)
   return %r#0, %r#1 : tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>
 }
+
+// A step of blocks that add has all rows of both warpgroups, up to 64 columns: of masks by blocks of 192 there is no such step
+// that lies in one, and the tiles are those without asynchronous products.
+// FUSED: fa.map_blocks @blocks192_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 32 : i64, warps = 8 : i64}
+func.func @blocks192(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) {
+  %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %c = arith.constant 192 : index
+      %row = arith.divui %i, %c : index
+      %key = arith.divui %j, %c : index
+      %seen = arith.cmpi uge, %row, %key : index
+      fa.yield %seen : i1
+    } weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      fa.yield %s : f32
+    } sums [#fa.sum<0 [b, h, rows] times 0>, #fa.sum<0 [b, hk, keys] times 0>]
+    : (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>)
+  return %r#0, %r#1 : tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>
+}
+
+// Of blocks of 128 there is.
+// FUSED: fa.map_blocks @blocks128_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+func.func @blocks128(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) {
+  %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %c = arith.constant 128 : index
+      %row = arith.divui %i, %c : index
+      %key = arith.divui %j, %c : index
+      %seen = arith.cmpi uge, %row, %key : index
+      fa.yield %seen : i1
+    } weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      fa.yield %s : f32
+    } sums [#fa.sum<0 [b, h, rows] times 0>, #fa.sum<0 [b, hk, keys] times 0>]
+    : (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>)
+  return %r#0, %r#1 : tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>
+}

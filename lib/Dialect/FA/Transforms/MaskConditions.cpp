@@ -63,8 +63,15 @@ LoopSet MaskRanges::intersection(const LoopSet &x, const LoopSet &y) {
   z.hi = !x.hi ? y.hi : !y.hi ? x.hi : e.min(x.hi, y.hi);
   z.loMove = join(x.loMove, y.loMove);
   z.hiMove = join(x.hiMove, y.hiMove);
-  z.loForm = !x.lo ? y.loForm : !y.lo ? x.loForm : std::nullopt;
-  z.hiForm = !x.hi ? y.hiForm : !y.hi ? x.hiForm : std::nullopt;
+  // Of bounds that are as far apart everywhere, one is the tighter one.
+  auto largest = [&](const std::optional<Linear> &a, const std::optional<Linear> &b, int64_t sign) {
+    if (!a || !b)
+      return std::optional<Linear>();
+    Linear above = add(*a, *b, -1);
+    return !above.isConstant() ? std::nullopt : sign * above.constant >= 0 ? a : b;
+  };
+  z.loForm = !x.lo ? y.loForm : !y.lo ? x.loForm : largest(x.loForm, y.loForm, 1);
+  z.hiForm = !x.hi ? y.hiForm : !y.hi ? x.hiForm : largest(x.hiForm, y.hiForm, -1);
   z.allOrNone = x.allOrNone && y.allOrNone;
   z.tight = x.tight && y.tight;
   if (!z.tight || x.isSameForBlock() || y.isSameForBlock())

@@ -139,18 +139,23 @@ LogicalResult Backward::checkNames() {
   if (!lseName || !outputName)
     return op.emitError() << "the gradients of @" << escaped(entry.getSymName())
                           << " need its output and its LSE; return both";
+  SmallVector<std::string> names;
+  for (BlockArgument argument : entry.getArguments()) {
+    bool read = llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()}, argument) ||
+                argument == op.getSink() || llvm::is_contained(op.getCaptures(), argument);
+    if (read && isa<FloatType>(getElementTypeOrSelf(argument.getType())))
+      names.push_back(nameOf(argument).str());
+  }
   for (const std::string &name : wanted) {
-    bool known = llvm::any_of(entry.getArguments(), [&](BlockArgument argument) {
-      bool read = llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()}, argument) ||
-                  argument == op.getSink() || llvm::is_contained(op.getCaptures(), argument);
-      return read && nameOf(argument) == name &&
-             isa<FloatType>(getElementTypeOrSelf(argument.getType()));
-    });
-    if (!known)
-      return entry.emitError() << "entry @" << escaped(entry.getSymName())
+    if (llvm::is_contained(names, name))
+      continue;
+    InFlightDiagnostic error = entry.emitError()
+                               << "entry @" << escaped(entry.getSymName())
                                << " has no query, key, value, sink or capture of floats with the "
                                   "name '"
-                               << escaped(name) << "' to compute the gradient of";
+                               << escaped(name) << "' to compute the gradient of; choose from ";
+    llvm::interleaveComma(names, error, [&](const std::string &known) { error << escaped(known); });
+    return error;
   }
   for (Value value : {op.getQuery(), op.getKey(), op.getValue()})
     if (!isa<BlockArgument>(value))
