@@ -172,7 +172,9 @@ void Counter::countTile(Operation *op) {
     return;
   }
   if (isa<tile::ScatterOp, tile::ScatterAddOp, tile::AccumulateOp>(op)) {
-    cost.stored += bytes(op->getOperand(0).getType());
+    double size = bytes(op->getOperand(0).getType());
+    cost.stored += size;
+    cost.added += isa<tile::ScatterOp>(op) ? 0 : size;
     return;
   }
   if (isa<tile::BroadcastOp, tile::IotaOp, tile::TransposeOp, tile::ConvertLayoutOp,
@@ -288,6 +290,7 @@ KernelCost &KernelCost::operator+=(const KernelCost &other) {
   operandBytes += other.operandBytes;
   loaded += other.loaded;
   stored += other.stored;
+  added += other.added;
   dependsOnData |= other.dependsOnData;
   return *this;
 }
@@ -322,9 +325,9 @@ llvm::Expected<KernelCost> fa::countKernel(tile::FuncOp function, const Manifest
                                      "' are too long to count; choose smaller sizes");
   }
   double scale = double(workTiles) / samples;
-  for (double *part :
-       {&cost.products16, &cost.productsTF32, &cost.productsTF32x3, &cost.productsIEEE,
-        &cost.special, &cost.arithmetic, &cost.operandBytes, &cost.loaded, &cost.stored})
+  for (double *part : {&cost.products16, &cost.productsTF32, &cost.productsTF32x3,
+                       &cost.productsIEEE, &cost.special, &cost.arithmetic, &cost.operandBytes,
+                       &cost.loaded, &cost.stored, &cost.added})
     *part *= scale;
   cost.workTiles = workTiles;
   return cost;

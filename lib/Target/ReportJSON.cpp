@@ -89,6 +89,7 @@ static json::Value toJSON(const CostFacts &cost, StringRef device) {
       {"depends_on_data", work.dependsOnData},
       {"loaded_bytes", work.loaded},
       {"stored_bytes", work.stored},
+      {"added_bytes", work.added},
       {"tiled_bytes", cost.tiled()},
       {"standard_bytes", cost.standard},
       {"standard_over_tiled", cost.ratio(cost.standard, cost.tiled())},

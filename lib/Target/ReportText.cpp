@@ -95,6 +95,8 @@ static void printCost(raw_ostream &os, const CostFacts &cost, const ReportOption
                "(%.1f times)\n",
                cost.tiled(), cost.standard, cost.ratio(cost.standard, cost.tiled()),
                cost.compulsory, cost.ratio(cost.standard, cost.compulsory));
+  if (work.added > 0)
+    os << format("  added up in memory by several blocks: %.4g of these bytes\n", work.added);
   os << format("  intensity: %.1f FLOP a byte of inputs and outputs, %.1f a byte of tiles\n",
                cost.intensity(), cost.ratio(cost.flops(), cost.tiled()));
   printTime(os, cost, options);

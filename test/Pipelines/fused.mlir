@@ -90,10 +90,12 @@
 // LONG: entry @causal_d128 for sm_90a, variant main: more than 1024 queries{{$}}
 // LONG: entry @causal_d128_backward for sm_90a, variant fused: more than 1536 queries and keys, and than 237 blocks of 128 keys
 // LONG: causal_d128_backward_rows_convert
+// LONG: added up in memory by several blocks: {{[1-9].*}} of these bytes
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1536,1537 | FileCheck %s --check-prefix=SPLIT
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=1,8,8,1537,1537 | FileCheck %s --check-prefix=SPLIT
 // SPLIT: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 128 keys; not more than 1536 queries and keys, and than 237 blocks of 128 keys{{$}}
 // SPLIT-NOT: rows_convert
+// SPLIT-NOT: added up in memory
 // RUN: fa-opt %examples/causal_d128.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=SAME-BITS
 // SAME-BITS: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 128 keys{{$}}
 // SAME-BITS-NOT: rows_convert

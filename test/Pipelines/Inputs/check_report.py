@@ -17,7 +17,7 @@ SCHEDULE = dict.fromkeys(
 SECONDS = dict.fromkeys("tensor_cores special arithmetic shared_memory hbm estimate".split())
 COST = dict.fromkeys(
     "work_tiles visited_flops visible_flops flops special arithmetic operand_bytes depends_on_data "
-    "loaded_bytes stored_bytes tiled_bytes standard_bytes standard_over_tiled compulsory_bytes "
+    "loaded_bytes stored_bytes added_bytes tiled_bytes standard_bytes standard_over_tiled compulsory_bytes "
     "standard_over_compulsory intensity tiled_intensity rates_of device rates_are_of_device peak_flops "
     "hbm_bytes_per_second bound".split()) | {"seconds": SECONDS}
 BUFFER = dict.fromkeys("kind name bytes order".split())
@@ -58,6 +58,7 @@ assert 0 < s["shared_bytes"] <= s["shared_limit"]
 assert s["occupancy"] == s["blocks"] * s["warps"] / 64
 assert sum(buffer["bytes"] for buffer in e["memory"]["buffers"]) == e["memory"]["bytes"]
 assert c["tiled_bytes"] == c["loaded_bytes"] + c["stored_bytes"]
+assert 0 <= c["added_bytes"] <= c["stored_bytes"]
 if c["tiled_bytes"] > 0:
     assert c["standard_over_tiled"] == c["standard_bytes"] / c["tiled_bytes"]
     assert c["standard_over_compulsory"] == c["standard_bytes"] / c["compulsory_bytes"]
