@@ -44,7 +44,7 @@ struct KernelCost {
   /// Bytes of tiles loaded and stored. Whole tiles, also where they stand out
   /// of bounds; what the caches keep is not subtracted.
   double loaded = 0, stored = 0;
-  /// What is stored by adding to what is there, in an order that may differ.
+  /// Count of those stored what is added to what is there, in an order that may differ.
   double added = 0;
   /// Part of the work depends on values in memory, and was counted as if every
   /// such branch were taken; loops of unknown length count as one iteration.
