@@ -142,12 +142,17 @@ def check(error: int | None) -> None:
 def make_options(**choices: Any) -> Options:
     """Return fa_compile_options with these fields set."""
     options: Options = fa.fa_compile_options_default()
-    known = [field[0] for field in Options._fields_[1:]]
+    known = {field[0]: field[1] for field in Options._fields_[1:]}
     for name, value in choices.items():
         if name not in known:
             raise TypeError("compile() has no option '%s'; it has %s" % (name, ", ".join(known)))
-        if value is not None:
-            setattr(options, name, value.encode() if isinstance(value, str) else int(value))
+        is_text = known[name] is ctypes.c_char_p
+        if value is None:
+            continue
+        if is_text != isinstance(value, str) or not is_text and not hasattr(value, "__index__"):
+            raise TypeError("compile(): %s is %r, expected %s" % (name, value, "text; names have commas between" if is_text
+                                                                   else "True, False or a number"))
+        setattr(options, name, value.encode() if isinstance(value, str) else int(value))
     return options
 
 

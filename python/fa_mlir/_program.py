@@ -186,7 +186,10 @@ def compile(text: str, target: str = "cpu", **options: Any) -> Program:
     in the library's cache. Errors of the text are `Error`s with lines and columns.
     """
     key = (text, target, tuple(sorted(options.items())))
-    program = _programs.get(key)
+    try:
+        program = _programs.get(key)
+    except TypeError:  # of no hash, so none of an option; told of below
+        program = None
     if program is not None:
         return program
     if not isinstance(text, str):

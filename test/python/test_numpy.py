@@ -287,6 +287,10 @@ class Errors(unittest.TestCase):
     def test_options(self):
         with self.assertRaisesRegex(TypeError, "no option 'row'; it has target, entry, threads"):
             fa_mlir.compile(TEXT, row=3)
+        with self.assertRaisesRegex(TypeError, r"gradients is \['q'\], expected text; names have commas between"):
+            fa_mlir.compile(TEXT, backward=True, gradients=["q"])
+        with self.assertRaisesRegex(TypeError, "deterministic is 'yes', expected True, False or a number"):
+            fa_mlir.compile(TEXT, backward=True, deterministic="yes")
         with self.assertRaisesRegex(fa_mlir.Error, "target"):
             fa_mlir.compile(TEXT, target="vax")
 
