@@ -154,7 +154,8 @@ llvm::Expected<std::vector<std::string>> Checker::adjointNames(bool dlse) {
   if (output.empty() || lse.empty())
     return llvm::createStringError(
         "the gradients of @" + escaped(attention->getParentOfType<func::FuncOp>().getSymName()) +
-        " need its " + (output.empty() ? "output" : "LSE") + "; return both output and LSE");
+        " need its " + (output.empty() ? "output" : "LSE") +
+        "; return both: %o, %lse = fa.attention ... -> (..., tensor<BxHqxSqxf32>)");
   std::vector<std::string> names = {"d" + output};
   if (dlse)
     names.push_back("d" + lse);

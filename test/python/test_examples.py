@@ -25,7 +25,7 @@ class Readme(unittest.TestCase):
         (_, shell), (_, source) = blocks = re.findall(r"```(\w+)\n(.*?)```", section, re.S)
         self.assertEqual([language for language, _ in blocks], ["sh", "python"])
         self.assertEqual(len((shell + source).splitlines()), 5)
-        self.assertRegex(shell, r"^make wheel && pip install torch build/dist/fa_mlir-\*\.whl\n$")
+        self.assertRegex(shell, r"^make wheel && python3 -m venv env && env/bin/pip install torch build/dist/fa_mlir-\*\.whl\n$")
         if not importlib.util.find_spec("torch"):
             self.skipTest("needs PyTorch >= 2.6")
         run = subprocess.run([sys.executable, "-c", source + "print(out.shape)"], text=True, stdout=subprocess.PIPE,
