@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Suite.h"
-#include "fa/Tools/DeviceMemory.h"
 #include <cmath>
 #include <fa/fa.h>
 
@@ -73,14 +72,9 @@ static llvm::Error checkAttention(const Target &target, int64_t shift) {
   auto kernel = fa::compile(makeSpec(int(shift)), where);
   if (!kernel)
     return error(kernel.error());
-  fa::Expected<uint64_t> needed = kernel->workspaceBytes(args);
-  if (!needed)
-    return error(needed.error());
-  auto workspace = Buffer::create(device, *needed);
+  auto workspace = giveWorkspace(device, *kernel, args);
   if (!workspace)
     return workspace.takeError();
-  args.workspace = workspace->get();
-  args.workspaceBytes = *needed;
   // The graph's stream does not wait for the default one.
   auto clear = [&]() -> llvm::Error {
     if (fa_error *failed = fa_device_fill(device, buffers[1].get(), 0xFF, 2 * elements))

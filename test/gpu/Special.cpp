@@ -20,15 +20,15 @@ template <typename... Args> static llvm::Error error(const char *format, Args &&
   return llvm::createStringError(llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 
-static llvm::Expected<HostTensor> runForOutput(const PreparedCase &prepared,
-                                               const fa_compile_options &options) {
+llvm::Expected<std::vector<HostTensor>> fa_test::runForOutputs(const PreparedCase &prepared,
+                                                               const fa_compile_options &options) {
   auto execution = Execution::create(prepared.text, options);
   if (!execution)
     return execution.takeError();
   auto outcome = (*execution)->run(prepared.inputs, prepared.shapes);
   if (!outcome)
     return outcome.takeError();
-  return std::move(outcome->outputs.front());
+  return std::move(outcome->outputs);
 }
 
 /// All scores are equal and the values are a slice of the identity, so that
@@ -47,20 +47,21 @@ static llvm::Error checkDropout(const char *dtype, const Target &target) {
     for (int64_t head = 0; head < c.batch * c.hk; ++head)
       for (int64_t x = 0; x < c.dv && first + x < c.sk; ++x)
         v.set((head * c.sk + first + x) * c.dv + x, 1);
-    auto output = runForOutput(*prepared, target.options());
-    if (!output)
-      return output.takeError();
-    auto onCPU = runForOutput(*prepared, Target{"cpu", "", false}.options());
+    auto outputs = runForOutputs(*prepared, target.options());
+    if (!outputs)
+      return outputs.takeError();
+    const HostTensor &output = outputs->front();
+    auto onCPU = runForOutputs(*prepared, Target{"cpu", "", false}.options());
     if (!onCPU)
       return onCPU.takeError();
-    for (int64_t at = 0; at < output->size(); ++at) {
+    for (int64_t at = 0; at < output.size(); ++at) {
       int64_t x = at % c.dv, i = at / c.dv % c.sq, h = at / c.dv / c.sq % c.hq,
               b = at / c.dv / c.sq / c.hq;
       if (first + x >= c.sk)
         continue;
       bool kept =
           dropoutByte(kSampleDropoutSeed, kSampleDropoutOffset, b, h, i, first + x) >= threshold;
-      bool here = output->at(at) != 0, there = onCPU->at(at) != 0;
+      bool here = output.at(at) != 0, there = onCPU->front().at(at) != 0;
       if (here != kept || there != kept)
         return error("query {0} and key {1} of head {2}, batch {3} are {4} here and {5} on the "
                      "CPU, expected {6}",

@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Suite.h"
-#include "fa/Tools/DeviceMemory.h"
 #include <atomic>
 #include <dlfcn.h>
 #include <fa/fa.h>
@@ -105,6 +104,19 @@ llvm::Error fa_test::replay(const Target &target, llvm::function_ref<llvm::Error
   return llvm::Error::success();
 }
 
+llvm::Expected<Buffer> fa_test::giveWorkspace(const fa_device *device, const fa::Kernel &kernel,
+                                              fa::Forward &args) {
+  fa::Expected<uint64_t> needed = kernel.workspaceBytes(args);
+  if (!needed)
+    return error(needed.error());
+  auto workspace = Buffer::create(device, *needed);
+  if (!workspace)
+    return workspace.takeError();
+  args.workspace = workspace->get();
+  args.workspaceBytes = *needed;
+  return workspace;
+}
+
 llvm::Error fa_test::besideBusyStream(const Target &target,
                                       llvm::function_ref<llvm::Error()> body) {
   fa_device *device;
@@ -135,14 +147,9 @@ llvm::Error fa_test::besideBusyStream(const Target &target,
   fa::Forward args;
   args.q = args.k = args.v = fa::Tensor(input->get(), fa::bf16, {1, heads, length, kDim});
   args.o = fa::Tensor(output->get(), fa::bf16, {1, heads, length, kDim});
-  auto needed = kernel->workspaceBytes(args);
-  if (!needed)
-    return error(needed.error());
-  auto workspace = Buffer::create(device, *needed);
+  auto workspace = giveWorkspace(device, *kernel, args);
   if (!workspace)
     return workspace.takeError();
-  args.workspace = workspace->get();
-  args.workspaceBytes = *needed;
 
   std::atomic<bool> done = false;
   std::string problem;

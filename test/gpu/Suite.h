@@ -9,7 +9,13 @@
 #define FA_TEST_GPU_SUITE_H
 
 #include "RunCase.h"
+#include "fa/Tools/DeviceMemory.h"
 #include <functional>
+
+namespace fa {
+struct Forward;
+class Kernel;
+} // namespace fa
 
 namespace fa_test {
 
@@ -51,6 +57,14 @@ inline constexpr const char kSkipped[] = "skipped: ";
 llvm::Error runLoaded(const Target &target, const std::string &manifest, llvm::StringRef ptx,
                       std::vector<mlir::fa::HostTensor> &tensors,
                       std::vector<fa_argument> scalars = {});
+
+/// Runs a program of a case; its outputs.
+llvm::Expected<std::vector<mlir::fa::HostTensor>> runForOutputs(const PreparedCase &prepared,
+                                                                const fa_compile_options &options);
+
+/// Gives launches with these arguments the workspace that they need.
+llvm::Expected<mlir::fa::Buffer> giveWorkspace(const fa_device *device, const fa::Kernel &kernel,
+                                               fa::Forward &args);
 
 /// Captures what `launch` puts on a stream in a graph, and runs the graph three times,
 /// between `before` and `after`.

@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Suite.h"
-#include "fa/Tools/DeviceMemory.h"
 #include "fa/Tools/Execution.h"
 #include <cmath>
 #include <fa/fa.h>
@@ -37,13 +36,7 @@ static llvm::Expected<std::vector<HostTensor>> getOutputs(PreparedCase &prepared
       return outcome.takeError();
     return std::move(outcome->outputs);
   }
-  auto execution = Execution::create(prepared.text, options);
-  if (!execution)
-    return execution.takeError();
-  auto outcome = (*execution)->run(prepared.inputs, prepared.shapes);
-  if (!outcome)
-    return outcome.takeError();
-  return std::move(outcome->outputs);
+  return runForOutputs(prepared, options);
 }
 
 static llvm::Error checkBits(const Case &c, bool backward, uint64_t seed, const Target &target) {
@@ -104,14 +97,9 @@ static llvm::Error checkLaunches(const Target &target) {
   auto kernel = fa::compile(spec, fa::Device{target.device, target.code});
   if (!kernel)
     return error(kernel.error());
-  fa::Expected<uint64_t> needed = kernel->workspaceBytes(args);
-  if (!needed)
-    return error(needed.error());
-  auto workspace = Buffer::create(device, *needed);
+  auto workspace = giveWorkspace(device, *kernel, args);
   if (!workspace)
     return workspace.takeError();
-  args.workspace = workspace->get();
-  args.workspaceBytes = *needed;
   std::vector<std::vector<uint16_t>> outputs;
   for (bool last : {false, false, true, true}) {
     if (fa::Error failed = last ? kernel->wait() : fa::Error())

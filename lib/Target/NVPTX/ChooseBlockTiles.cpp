@@ -121,6 +121,8 @@ constexpr Tiles kAsyncFusedKeys[] = {
 /// Bands of so many keys a row, or more, gain where whole rows do: at d = 128 fused blocks have
 /// 0.87 of the speed of split ones for 256 keys, 0.96 for 512, and 1.03 to 1.11 for 1024.
 constexpr int64_t kWideBand = 1024;
+/// The numbers of i and j among positions, after b and h.
+constexpr unsigned kRow = 2, kColumn = 3;
 /// A step has a multiple of so many rows or keys.
 constexpr uint64_t kStep = 16;
 /// Blocks without products: a thread holds 32 elements of a tile.
@@ -149,8 +151,7 @@ struct Facts {
 /// block of `block` positions, if that is not 0.
 RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<unsigned> positions,
                                     Facts &facts, int64_t block) {
-  // b and h come before i and j.
-  constexpr unsigned kPlainOps = 10, kComparison = 3, kRow = 2;
+  constexpr unsigned kPlainOps = 10, kComparison = 3;
   if (region.empty())
     return kLight;
   bool isMask = inputs == 0;
@@ -196,28 +197,16 @@ bool readsLimits(ApplyMaskOp mask) {
   });
 }
 
-/// Return the greatest number that divides all constants that a mask divides positions by which
-/// differ between columns; 0 for none.
-int64_t unitOfBlocks(Region &mask, bool transposed) {
-  constexpr unsigned kRow = 2, kColumn = 3;
-  int64_t unit = 0;
-  mask.walk([&](Operation *op) {
-    if (int64_t divisor = divisorOfPosition(op))
-      if (op->getOperand(0) == mask.getArgument(transposed ? kRow : kColumn))
-        unit = std::gcd(unit, divisor);
-  });
-  return unit;
-}
-
 /// Collect the facts from the tiles that the block loads.
 Facts factsOf(MapBlocksOp block) {
   Facts facts;
-  block.getBody()->walk([&](ApplyMaskOp mask) {
-    facts.blockUnit = std::gcd(facts.blockUnit, unitOfBlocks(mask.getBody(), mask.getTransposed()));
-  });
-  block.getBody()->walk([&](tile::AccumulateOp) { facts.adds = true; });
-  block.getBody()->walk([&](tile::LoadOp load) {
-    auto type = dyn_cast<RankedTensorType>(load.getType());
+  block.getBody()->walk([&](Operation *op) {
+    facts.adds |= isa<tile::AccumulateOp>(op);
+    if (auto mask = dyn_cast<ApplyMaskOp>(op))
+      facts.blockUnit = std::gcd(
+          facts.blockUnit, unitOfBlocks(mask.getBody(), mask.getTransposed() ? kRow : kColumn));
+    auto load = dyn_cast<tile::LoadOp>(op);
+    auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : RankedTensorType();
     if (!type || type.getRank() != 2 || type.isDynamicDim(1))
       return;
     facts.headDim = std::max(facts.headDim, type.getDimSize(1));

@@ -27,7 +27,6 @@
 #include "fa/Target/NVPTX/TargetDescription.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include <numeric>
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_GPUCHOOSETILES
@@ -163,12 +162,7 @@ int64_t findKeysOfBlocks(Region &mask, int64_t keys) {
   constexpr int64_t kStep = 16, kLeast = 64;
   if (!mayHaveHoles(mask))
     return 0;
-  int64_t size = 0;
-  mask.walk([&](Operation *op) {
-    if (int64_t divisor = divisorOfPosition(op);
-        divisor && op->getOperand(0) == mask.getArgument(3))
-      size = std::gcd(size, divisor);
-  });
+  int64_t size = unitOfBlocks(mask, /*position=*/3);
   while (keys >= kLeast && (size == 0 || size % keys != 0))
     keys -= kStep;
   return keys >= kLeast ? keys : 0;
@@ -327,10 +321,11 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       if (hasWholeChunks(attention)) {
         if (shortSequences)
           line = lookUp(kShortTable, attention, aligned, /*async=*/true);
-        for (const Tiles &tiles : kShortTable)
-          if (int64_t size = line ? 0 : findKeysOfBlocks(attention.getMask(), tiles.keys))
-            if (const Tiles *found = lookUp(tiles, attention, aligned, /*async=*/true, size))
-              line = found, block = size;
+        for (const Tiles &tiles : kShortTable) {
+          int64_t size = findKeysOfBlocks(attention.getMask(), tiles.keys);
+          if (!line && size && lookUp(tiles, attention, aligned, /*async=*/true, size))
+            line = &tiles, block = size;
+        }
         if (!line)
           line = lookUp(kHopperTable, attention, aligned, /*async=*/true);
       } else {

@@ -12,12 +12,14 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::nvptx;
 
-int64_t nvptx::divisorOfPosition(Operation *op) {
+/// Return the constant that an op divides a position by; 0 for another op.
+static int64_t divisorOfPosition(Operation *op) {
   APInt divisor;
   // Positions are not negative.
   bool divides = isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op) &&
@@ -26,6 +28,16 @@ int64_t nvptx::divisorOfPosition(Operation *op) {
   return divides && divisor.isStrictlyPositive() && divisor.isSignedIntN(32)
              ? divisor.getSExtValue()
              : 0;
+}
+
+int64_t nvptx::unitOfBlocks(Region &mask, unsigned position) {
+  int64_t unit = 0;
+  mask.walk([&](Operation *op) {
+    int64_t divisor = divisorOfPosition(op);
+    if (divisor && op->getOperand(0) == mask.getArgument(position))
+      unit = std::gcd(unit, divisor);
+  });
+  return unit;
 }
 
 unsigned nvptx::differencesOf(Operation *op, llvm::DenseMap<Value, unsigned> &differs,

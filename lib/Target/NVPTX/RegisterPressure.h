@@ -50,8 +50,9 @@ enum RegisterPressure {
 /// Say between what a value of a region differs: rows of a tile, columns, or pairs; 0 for nothing.
 constexpr unsigned kRows = 1, kColumns = 2, kPairs = 3;
 
-/// Return the constant that an op divides a position by; 0 for another op.
-int64_t divisorOfPosition(Operation *op);
+/// Return the greatest number that divides all constants that a mask divides a position by, which
+/// is its argument of that number; 0 for none.
+int64_t unitOfBlocks(Region &mask, unsigned position);
 
 /// Return between what the result of an op differs whose operands differ as `differs` says, and
 /// note it there. Columns of a tile lie in one block of `block` keys, if that is not 0.

@@ -167,8 +167,10 @@ MaskFindings fa::analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadIn
   if (tile.mask.readsBlocks())
     verdict.whenTrue.tight = false;
   MaskFindings found{
-      verdict.whenTrue,    all.getWidth(verdict.whenTrue), test.someVisible, test.someHidden,
-      all.getAssumption(), whole.getUnknownOp(),           blockSize,        {}};
+      verdict.whenTrue,    all.getDistance(verdict.whenTrue.loForm, verdict.whenTrue.hiForm),
+      test.someVisible,    test.someHidden,
+      all.getAssumption(), whole.getUnknownOp(),
+      blockSize,           {}};
   if (found.assumption) {
     Value failed = e.negate(found.assumption);
     found.someVisible = e.either(found.someVisible, failed);

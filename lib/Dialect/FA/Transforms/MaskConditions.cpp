@@ -33,24 +33,23 @@ static bool isFalse(const Verdict &x) { return ScalarEmitter::asConstant(x.canBe
 // Sets of the loop's indices
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> MaskRanges::getWidth(const LoopSet &x) {
-  if (!x.loForm || !x.hiForm)
+std::optional<int64_t> MaskRanges::getDistance(const std::optional<Linear> &from,
+                                               const std::optional<Linear> &to) {
+  if (!from || !to)
     return std::nullopt;
-  Linear width = add(*x.hiForm, *x.loForm, -1);
-  return width.isConstant() ? std::optional(width.constant) : std::nullopt;
+  Linear distance = add(*to, *from, -1);
+  return distance.isConstant() ? std::optional(distance.constant) : std::nullopt;
 }
 
 /// Return whether the intervals [L, H) of the block's indices form one interval: they move
 /// together, none is empty, and none leaves a gap to the next.
 bool MaskRanges::isBand(const LoopSet &x, const LoopSet &y) {
-  LoopSet band = x.lo ? x : y;
-  const LoopSet &upper = x.lo ? y : x;
-  if (band.hi || upper.lo)
+  const LoopSet &lower = x.lo ? x : y, &upper = x.lo ? y : x;
+  std::optional<int64_t> width = getDistance(lower.loForm, upper.hiForm);
+  if (lower.hi || upper.lo || !width)
     return false;
-  band.hiForm = upper.hiForm;
-  std::optional<int64_t> width = getWidth(band);
-  int64_t moved = width ? step(*band.loForm) : -1;
-  return moved >= 0 && *width >= 1 && moved <= *width;
+  int64_t moved = step(*lower.loForm);
+  return *width >= 1 && moved >= 0 && moved <= *width;
 }
 
 LoopSet MaskRanges::intersection(const LoopSet &x, const LoopSet &y) {
@@ -64,14 +63,16 @@ LoopSet MaskRanges::intersection(const LoopSet &x, const LoopSet &y) {
   z.loMove = join(x.loMove, y.loMove);
   z.hiMove = join(x.hiMove, y.hiMove);
   // Of bounds that are as far apart everywhere, one is the tighter one.
-  auto largest = [&](const std::optional<Linear> &a, const std::optional<Linear> &b, int64_t sign) {
-    if (!a || !b)
-      return std::optional<Linear>();
-    Linear above = add(*a, *b, -1);
-    return !above.isConstant() ? std::nullopt : sign * above.constant >= 0 ? a : b;
-  };
-  z.loForm = !x.lo ? y.loForm : !y.lo ? x.loForm : largest(x.loForm, y.loForm, 1);
-  z.hiForm = !x.hi ? y.hiForm : !y.hi ? x.hiForm : largest(x.hiForm, y.hiForm, -1);
+  std::optional<int64_t> los = getDistance(x.loForm, y.loForm),
+                         his = getDistance(x.hiForm, y.hiForm);
+  if (x.lo && y.lo)
+    z.loForm = !los ? std::nullopt : *los > 0 ? y.loForm : x.loForm;
+  else
+    z.loForm = x.lo ? x.loForm : y.loForm;
+  if (x.hi && y.hi)
+    z.hiForm = !his ? std::nullopt : *his < 0 ? y.hiForm : x.hiForm;
+  else
+    z.hiForm = x.hi ? x.hiForm : y.hiForm;
   z.allOrNone = x.allOrNone && y.allOrNone;
   z.tight = x.tight && y.tight;
   if (!z.tight || x.isSameForBlock() || y.isSameForBlock())

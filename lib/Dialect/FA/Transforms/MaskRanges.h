@@ -161,9 +161,9 @@ public:
   Verdict exactlyOne(const Verdict &x, const Verdict &y) { return select(x, negate(y), y); }
   Verdict select(const Verdict &condition, const Verdict &x, const Verdict &y);
 
-  /// Return how many indices of the loop a set of one index of the block has at most, where its
-  /// bounds are that far apart everywhere.
-  std::optional<int64_t> getWidth(const LoopSet &x);
+  /// Return how far it is from one bound to another, where that is so for every index of the block.
+  std::optional<int64_t> getDistance(const std::optional<Linear> &from,
+                                     const std::optional<Linear> &to);
   /// Return whether x has i or j as a term, so that it differs over a tile of any place.
   bool hasIndex(const Linear &x) const {
     return x.unknown || x.coefficient(loopIndex) != 0 || x.coefficient(blockIndex) != 0;

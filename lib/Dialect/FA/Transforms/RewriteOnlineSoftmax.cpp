@@ -108,8 +108,7 @@ static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRang
     return;
   }
   // Not contracted: the bits would depend on what else is in the block, and so on the schedule.
-  Value natural =
-      arith::AddFOp::create(r.b, r.loc, naturalReference(r, carried[1], c), ln(l)).getResult();
+  Value natural = arith::AddFOp::create(r.b, r.loc, naturalReference(r, carried[1], c), ln(l));
   r.storeLse(named(natural, "natural"), empty, lse);
 }
 
