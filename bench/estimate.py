@@ -9,7 +9,7 @@ import subprocess
 
 # Of fa_compile_options, as fa-opt calls them.
 OPTIONS = {"rows": "--tile-rows=", "keys": "--tile-keys=", "warps": "--tile-warps=",
-           "leave_out": "--leave-out="}
+           "leave_out": "--leave-out=", "order": "--product-order="}
 FLAGS = {"deterministic": "--deterministic", "fused": "--fused"}  # of gradients
 
 

@@ -45,6 +45,11 @@ class Section:
         return [(d, n, case) for n, d, case in itertools.product(self.n, self.d, self.case)]
 
 
+def orders(others):
+    """Variants: the order of products that the compiler takes, and so many others."""
+    return ["", *("order=%d" % order for order in range(1, others + 1))]
+
+
 # A preset is named after the target that it is for. What matters most comes first.
 PRESETS = {
     "sm_90a": [
@@ -69,6 +74,12 @@ PRESETS = {
         Section("backward-ablation", [64, 128], [8192], ["full", "causal"], [], variant=["deterministic=1", "fused=1"],
                 backward=True, ablation=True),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
+        Section("orders", SIZES, [8192], ["full"], [], variant=orders(2)),
+        Section("orders-q", SIZES, [8192], ["full"], [], variant=orders(8), backward=True,
+                choices="deterministic=1,gradients=q"),
+        Section("orders-kv", SIZES, [8192], ["full"], [], variant=orders(4), backward=True,
+                choices="deterministic=1,gradients=k+v"),
+        Section("orders-fused", [64, 128], [8192], ["full"], [], variant=orders(7), backward=True, choices="fused=1"),
         Section("gallery", [128], [8192], list(TIMED), ["flex"]),
         Section("backward-gallery", [128], [8192], list(TIMED), ["flex"], backward=True),
     ],

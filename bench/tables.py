@@ -279,6 +279,19 @@ def estimates(rows):
         ("d", "case", "LSE"), lambda row: number(ratio(row)))
 
 
+def orders(rows):
+    """Of the order of products that the compiler takes, and of others, by the clocks that it expects of them."""
+    of = {"orders": "forward", "orders-q": "split, dQ", "orders-kv": "split, dK and dV", "orders-fused": "fused"}
+    most = max(len(row["tflops"]) for row in rows)
+    lines = ["The order of products taken, and others as parts of its speed (`--product-order`):", ""]
+    lines += header("program", "d", "taken, TFLOP/s", *map(str, range(1, most)))
+    for row in rows:
+        taken, *others = row["tflops"].values()
+        lines.append(line(of[row["section"]], row["d"], number(taken, 0),
+                          *(number(other / taken) for other in others), *[""] * (most - 1 - len(others))))
+    return lines + reasons(rows)
+
+
 # The tables in order: a name, the sections that it is of (none: all), and what makes it.
 TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", ("lse-off",), grid),
           ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
@@ -286,7 +299,8 @@ TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", 
           ("backward-gqa", ("backward-gqa",), gqa), ("backward-scores", ("backward-scores",), scores),
           ("backward-sizes", ("backward-sizes",), grid), ("backward-bias", ("backward-bias",), scores),
           ("backward-ablation", ("backward-ablation",), ablation),
-          ("ablation", ("ablation",), ablation), ("gallery", ("gallery",), gallery),
+          ("ablation", ("ablation",), ablation),
+          ("orders", ("orders", "orders-q", "orders-kv", "orders-fused"), orders), ("gallery", ("gallery",), gallery),
           ("backward-gallery", ("backward-gallery",), gallery),
           ("estimates", (), estimates)]
 

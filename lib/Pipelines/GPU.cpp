@@ -119,6 +119,7 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   schedule.sharedLimit = target.sharedMemory;
   if (options.stages)
     schedule.stages = {options.stages};
+  schedule.order = options.order;
   add(tile::createTileScheduleLoop(schedule));
   add(tile::createTilePipeline());
   if (target.hasBulkReductions) {

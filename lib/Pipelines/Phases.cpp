@@ -171,6 +171,7 @@ static const Phase kSchedule{"schedule", "layouts, rings, roles and barriers are
                                schedule.aligned = options.aligned;
                                schedule.alignedTiles = options.alignedTiles;
                                schedule.stages = options.stages;
+                               schedule.order = options.order;
                                SmallVector<StringRef> names = getLeftOut(options);
                                schedule.leaveOut.assign(names.begin(), names.end());
                                nvptx::populateSchedulePipeline(

@@ -82,6 +82,10 @@ struct Options {
       "leave-out",
       cl::desc("GPUs: passes of phase schedule to leave out; help lists those of the target"),
       cl::cat(category)};
+  cl::opt<unsigned> order{"product-order",
+                          cl::desc("GPUs: which of the other orders of a loop's products, by their "
+                                   "clocks; 0 (default) takes the best one"),
+                          cl::cat(category)};
   cl::opt<bool> unaligned{"unaligned",
                           cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
                           cl::cat(category)};
@@ -119,7 +123,8 @@ static bool given(StringRef name) {
   return option != cl::getRegisteredOptions().end() && option->second->getNumOccurrences() > 0;
 }
 
-static constexpr StringLiteral kForGPUs[] = {"tile-warps", "leave-out", "unaligned", "fused"};
+static constexpr StringLiteral kForGPUs[] = {"tile-warps", "leave-out", "product-order", "unaligned",
+                                           "fused"};
 
 LogicalResult fa::checkCompilerOptions() {
   if (options->shape.getNumOccurrences() && options->emit != "report")
@@ -162,7 +167,7 @@ LogicalResult fa::checkCompilerOptions() {
   }
   for (StringRef name :
        {"dtype", "backward", "standard-attention", "no-mask-analysis", "no-canonicalize",
-        "tile-rows", "tile-keys", "tile-warps", "leave-out", "unaligned", "fused"})
+        "tile-rows", "tile-keys", "tile-warps", "leave-out", "product-order", "unaligned", "fused"})
     if (given(name))
       return failure(fail("--" + name + " is for the compiler; add --target=" +
                           (llvm::is_contained(kForGPUs, name) ? "sm_80 or sm_90a" : "cpu")));
@@ -252,6 +257,7 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   compile.rows = options->rows;
   compile.keys = options->keys;
   compile.warps = options->warps;
+  compile.order = options->order;
   compile.leaveOut = options->leaveOut;
   compile.aligned = !options->unaligned;
   // The values of a program have names, which passes keep.

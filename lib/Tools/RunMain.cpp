@@ -112,6 +112,10 @@ struct Options {
   cl::opt<int> warps{"tile-warps", cl::init(0),
                      cl::desc("GPUs: warps that share a tile; 0 (default) chooses"),
                      cl::cat(category)};
+  cl::opt<unsigned> order{"product-order", cl::init(0),
+                          cl::desc("GPUs: which of the other orders of a loop's products, by their "
+                                   "clocks; 0 (default) takes the best one"),
+                          cl::cat(category)};
   cl::opt<std::string> leaveOut{
       "leave-out", cl::desc("GPUs: passes of phase schedule to leave out"), cl::cat(category)};
 };
@@ -320,6 +324,7 @@ static CompileOptions compileOptions(const Options &options, llvm::StringRef tar
   compile.rows = options.rows;
   compile.keys = options.keys;
   compile.warps = options.warps;
+  compile.order = options.order;
   compile.leaveOut = options.leaveOut;
   if (options.backward)
     compile.backward = CompileOptions::Backward::Only;
@@ -549,6 +554,7 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
   compile.rows = options.rows;
   compile.keys = options.keys;
   compile.warps = options.warps;
+  compile.order = options.order;
   compile.leave_out = options.leaveOut.c_str();
   compile.backward = options.backward;
   compile.gradients = options.gradients.c_str();
@@ -594,6 +600,7 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
     facts.compile.keys = tuned.keys;
     facts.compile.warps = tuned.warps;
     facts.compile.stages = tuned.stages;
+    facts.compile.order = tuned.order;
     facts.compile.leaveOut = tuned.leaveOut;
     facts.compile.alignedOnly = true;
   }

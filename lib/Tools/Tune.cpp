@@ -24,6 +24,7 @@ void Choices::apply(fa_compile_options &options) const {
   options.keys = keys;
   options.warps = warps;
   options.stages = stages;
+  options.order = order;
   options.leave_out = leaveOut.c_str();
   options.aligned_only = 1;
 }
@@ -37,6 +38,8 @@ std::string Choices::describe() const {
     add(llvm::Twine(warps) + " warps");
   if (stages)
     add(llvm::Twine(stages) + (stages == 1 ? " stage" : " stages"));
+  if (order)
+    add("order " + llvm::Twine(order));
   if (!leaveOut.empty())
     add("no " + leaveOut);
   return text.empty() ? "default" : text;
@@ -46,9 +49,12 @@ std::string Choices::describe() const {
 static std::string optionsFor(const Choices &choices) {
   std::string text;
   for (auto [name, value] :
-       {std::pair("rows", choices.rows), {"keys", choices.keys}, {"warps", choices.warps}})
+       {std::pair("tile-rows", choices.rows),
+        {"tile-keys", choices.keys},
+        {"tile-warps", choices.warps},
+        {"product-order", choices.order}})
     if (value)
-      text += " --tile-" + std::string(name) + "=" + std::to_string(value);
+      text += " --" + std::string(name) + "=" + std::to_string(value);
   if (!choices.leaveOut.empty())
     text += " --leave-out=" + choices.leaveOut;
   return text;
@@ -59,7 +65,7 @@ static std::vector<Choices> tilesFor(llvm::StringRef target) {
   std::vector<Choices> all;
   auto add = [&](int rows, int warps, std::initializer_list<int> keys) {
     for (int count : keys)
-      all.push_back({rows, count, warps, 0, ""});
+      all.push_back({rows, count, warps, 0, 0, ""});
   };
   const nvptx::Target *gpu = nvptx::getTarget(target);
   if (!gpu) {
@@ -87,6 +93,12 @@ static std::vector<Choices> schedulesFor(llvm::StringRef target, const Choices &
     all.push_back(tiles);
     all.back().stages = stages;
   }
+  // Only asynchronous products have orders.
+  if (gpu->asyncProducts)
+    for (int order : {1, 2, 3, 4}) {
+      all.push_back(tiles);
+      all.back().order = order;
+    }
   std::vector<llvm::StringRef> passes = {"tile-schedule-grid", "tile-rescale-lazily"};
   if (gpu->hasRoles())
     passes.insert(passes.end(),

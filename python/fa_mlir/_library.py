@@ -45,7 +45,7 @@ class Options(ctypes.Structure):
                 ("source_name", ctypes.c_char_p), ("no_cache", ctypes.c_int32), ("stages", ctypes.c_int32),
                 ("aligned_only", ctypes.c_int32), ("gradients", ctypes.c_char_p),
                 ("backward", ctypes.c_int32), ("dlse", ctypes.c_int32), ("deterministic", ctypes.c_int32),
-                ("fused", ctypes.c_int32)]
+                ("fused", ctypes.c_int32), ("order", ctypes.c_int32)]
 
 
 class ProgramInfo(ctypes.Structure):

@@ -441,7 +441,7 @@ CompileOptions cuda::withoutAlignment(const CompileOptions &options, bool ofTile
     return unaligned;
   unaligned.aligned = false;
   if (options.alignedOnly) {
-    unaligned.rows = unaligned.keys = unaligned.warps = unaligned.stages = 0;
+    unaligned.rows = unaligned.keys = unaligned.warps = unaligned.stages = unaligned.order = 0;
     unaligned.leaveOut.clear();
   }
   return unaligned;

@@ -30,7 +30,7 @@ std::string fa::programKey(ModuleOp module, const CompileOptions &compile) {
        << cpu.dotColumns << " " << cpu.convertsBF16;
   }
   os << "\noptions " << compile.onlineSoftmax << compile.analyzeMask << compile.canonicalize
-     << compile.aligned << compile.alignedOnly << " " << compile.stages << " " << compile.rows
+     << compile.aligned << compile.alignedOnly << " " << compile.stages << " " << compile.order << " " << compile.rows
      << " " << compile.keys << " " << compile.warps << " \"" << compile.leaveOut << "\"\n";
   if (compile.backward != CompileOptions::Backward::None)
     os << "backward " << compile.dlse << compile.deterministic << compile.fused << " of \""

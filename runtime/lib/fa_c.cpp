@@ -53,6 +53,7 @@ static CompileOptions translate(const fa_compile_options &options) {
   compile.warps = options.warps;
   compile.leaveOut = options.leave_out ? options.leave_out : "";
   compile.stages = options.stages;
+  compile.order = options.order;
   compile.alignedOnly = options.aligned_only;
   if (options.backward)
     compile.backward = CompileOptions::Backward::Only;
@@ -148,12 +149,12 @@ chooseDevice(const fa_compile_options &options, std::string &target) {
 
 static bool choosesNothing(const CompileOptions &compile) {
   return !compile.rows && !compile.keys && !compile.warps && !compile.stages &&
-         compile.leaveOut.empty();
+         !compile.order && compile.leaveOut.empty();
 }
 
 /// Return the key of what was chosen for a program on a device.
 static std::string choicesKey(ModuleOp module, CompileOptions compile, const cuda::Device *device) {
-  compile.rows = compile.keys = compile.warps = compile.stages = 0;
+  compile.rows = compile.keys = compile.warps = compile.stages = compile.order = 0;
   compile.leaveOut.clear();
   compile.alignedOnly = false;
   std::string key = "choices";
@@ -164,10 +165,10 @@ static std::string choicesKey(ModuleOp module, CompileOptions compile, const cud
   return key + "\n" + programKey(module, compile);
 }
 
-/// "rows keys warps stages [passes]".
+/// "rows keys warps stages order [passes]".
 static std::string printChoices(const CompileOptions &compile) {
   std::string text;
-  for (int64_t choice : {compile.rows, compile.keys, compile.warps, compile.stages})
+  for (int64_t choice : {compile.rows, compile.keys, compile.warps, compile.stages, compile.order})
     text += std::to_string(choice) + " ";
   return text + compile.leaveOut;
 }
@@ -175,7 +176,7 @@ static std::string printChoices(const CompileOptions &compile) {
 /// Takes what was kept; false where it is no text of choices.
 static bool takeChoices(StringRef text, CompileOptions &compile) {
   CompileOptions taken = compile;
-  for (int64_t *choice : {&taken.rows, &taken.keys, &taken.warps, &taken.stages})
+  for (int64_t *choice : {&taken.rows, &taken.keys, &taken.warps, &taken.stages, &taken.order})
     if (text.consumeInteger(10, *choice) || !text.consume_front(" "))
       return false;
   taken.leaveOut = text.str();
@@ -566,7 +567,8 @@ static void memoryKey(StringRef text, const fa_compile_options &options, std::st
   for (int32_t choice : {options.threads, options.standard, options.no_mask_analysis,
                          options.no_canonicalize, options.rows, options.keys, options.warps,
                          options.stages, options.aligned_only, options.backward, options.dlse,
-                         options.deterministic, options.fused, int32_t(choicesKept.load())})
+                         options.deterministic, options.fused, options.order,
+                         int32_t(choicesKept.load())})
     key.append(reinterpret_cast<const char *>(&choice), sizeof choice);
   key.append(text.data(), text.size());
 }
@@ -574,11 +576,12 @@ static void memoryKey(StringRef text, const fa_compile_options &options, std::st
 fa_error *fa::readOptions(const fa_compile_options *options, fa_compile_options &chosen) {
   constexpr size_t first = offsetof(fa_compile_options, no_cache),
                    second = offsetof(fa_compile_options, aligned_only),
-                   third = offsetof(fa_compile_options, gradients);
+                   third = offsetof(fa_compile_options, gradients),
+                   fourth = offsetof(fa_compile_options, order);
   if (!options)
     return nullptr;
   if (options->size != first && options->size != second && options->size != third &&
-      options->size != sizeof chosen)
+      options->size != fourth && options->size != sizeof chosen)
     return makeError("fa_compile_options.size is " + std::to_string(options->size) + ", expected " +
                      std::to_string(sizeof chosen) + "; start from fa_compile_options_default()");
   std::memcpy(&chosen, options, options->size);

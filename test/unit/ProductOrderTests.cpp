@@ -189,6 +189,28 @@ TEST(ProductOrder, KeepsToTheRegisters) {
   EXPECT_LE(order->registers.most, most);
 }
 
+// The others start products differently, and come by their clocks; beyond the last one there is that.
+TEST(ProductOrder, TellsTheOthers) {
+  KeysLoop b;
+  SmallVector<ProductOrder> seen;
+  for (size_t others = 0;; ++others) {
+    ProductOrder order = *chooseOrder(b.graph, twoGroups(), others);
+    expectValid(b.graph, order);
+    bool repeats = llvm::any_of(seen, [&](const ProductOrder &other) {
+      return other.starts == order.starts && other.stages == order.stages;
+    });
+    if (others > 1) {
+      EXPECT_GE(order.clocks, seen.back().clocks);
+    }
+    if (repeats)
+      break;
+    EXPECT_LE(order.registers.most, 216);
+    seen.push_back(order);
+  }
+  EXPECT_GT(seen.size(), 3u);
+  EXPECT_EQ(chooseOrder(b.graph, twoGroups(), 1000)->starts, seen.back().starts);
+}
+
 TEST(ProductOrder, HasNothingToChooseWithoutProducts) {
   Builder b;
   b.compute({}, 1, 1);

@@ -23,6 +23,8 @@ struct ScheduleOptions {
   std::vector<StringRef> leaveOut;
   /// Tiles in flight of each tensor that a loop reads; 0 chooses.
   int64_t stages = 0;
+  /// Which of the other orders of a loop's products; 0 chooses.
+  int64_t order = 0;
 };
 
 /// Return the passes for `target` that only make code faster, in their order: one of phase tile,

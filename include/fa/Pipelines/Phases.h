@@ -51,6 +51,8 @@ struct CompileOptions {
   int64_t warps = 0;
   /// GPUs: tiles in flight of each tensor that a loop reads; 0 chooses.
   int64_t stages = 0;
+  /// GPUs: which of the other orders of a loop's products, by their clocks; 0 takes the best one.
+  int64_t order = 0;
   /// GPUs: passes of phases tile and schedule to leave out, by name, commas between; see
   /// `nvptx::getOptionalPasses`.
   std::string leaveOut;
@@ -67,7 +69,7 @@ struct CompileOptions {
   bool splitGroups = false;
   /// GPUs: bytes of shared memory that tiles are chosen for; 0: what the target has.
   int64_t sharedMemory = 0;
-  /// GPUs: `rows`, `keys`, `warps`, `stages` and `leaveOut` are for aligned operands;
+  /// GPUs: `rows`, `keys`, `warps`, `stages`, `order` and `leaveOut` are for aligned operands;
   /// what serves others chooses for itself.
   bool alignedOnly = false;
 };

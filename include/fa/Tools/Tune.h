@@ -14,7 +14,7 @@ namespace mlir::fa {
 
 /// Describe what a compilation may choose; 0 and empty: what it chooses by itself.
 struct Choices {
-  int rows = 0, keys = 0, warps = 0, stages = 0;
+  int rows = 0, keys = 0, warps = 0, stages = 0, order = 0;
   std::string leaveOut;
 
   /// Write the choices into options, which point into this.
@@ -22,7 +22,7 @@ struct Choices {
   std::string describe() const;
 };
 
-/// Runs a program with the tiles, then the stages and roles, that make sense for its
+/// Runs a program with the tiles, then the stages, orders of products and roles, that make sense for its
 /// target; prints the time of each in a table. A choice counts only where its outputs
 /// agree with those of the default. The fastest is kept (`fa_keep_choices`), and is the
 /// result; where none is clearly faster than the default, that is, and what was kept

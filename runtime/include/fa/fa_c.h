@@ -107,7 +107,7 @@ typedef struct fa_compile_options {
   const char *source_name;  /* what errors call the text, say its file; NULL: "<text>" */
   int32_t no_cache;         /* 1: compile, whatever is kept, and keep nothing */
   int32_t stages;           /* GPUs: tiles in flight of each tensor that a loop reads; 0 chooses */
-  int32_t aligned_only;     /* GPUs: rows, keys, warps, stages and leave_out are for tensors at
+  int32_t aligned_only;     /* GPUs: rows, keys, warps, stages, order and leave_out are for tensors at
                                multiples of 16 bytes; what serves others chooses for itself */
   const char *gradients;    /* backward: compute the gradients of these inputs only, by name with
                                commas between; NULL or "": of all that have floats */
@@ -119,6 +119,8 @@ typedef struct fa_compile_options {
   int32_t fused; /* backward, GPUs: 1: at every size blocks of keys add to dq by atomics, where no
                     other gradient is a sum over keys: 5 products in place of 7, 4 bytes an element
                     of dq, and bits that may differ between launches */
+  int32_t order; /* GPUs: which of the other orders of a loop's products, by the clocks that the
+                    compiler expects of them, the last one where there are fewer; 0 chooses */
 } fa_compile_options;
 
 FA_API fa_compile_options fa_compile_options_default(void);
@@ -157,7 +159,7 @@ FA_API fa_error *fa_compile(const char *text, size_t size, const fa_compile_opti
                             fa_program **program);
 FA_API void fa_program_free(fa_program *program);
 
-/* Keeps the choices of `options` (rows, keys, warps, stages, leave_out) on disk: from now
+/* Keeps the choices of `options` (rows, keys, warps, stages, order, leave_out) on disk: from now
  * on compilations of this program for this device that choose none of them, and may look
  * at what is kept, take them, for tensors at multiples of 16 bytes. With none chosen, forgets
  * what was kept. An error where the program does not compile with them, or where nothing can

@@ -101,7 +101,9 @@ def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
                "slots of the rings of each loop in the order of their gets, the last number for all "
                "further ones; 0 chooses">,
     Option<"sharedLimit", "shared-limit", "int64_t", "0",
-           "bytes of shared memory that a program may use; 0 is no limit">
+           "bytes of shared memory that a program may use; 0 is no limit">,
+    Option<"order", "order", "unsigned", "0",
+           "take this one of the other orders of products, by their clocks; 0 takes the best one">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];

@@ -372,7 +372,7 @@ namespace {
 class Search {
 public:
   Search(const ProductGraph &graph, const ProductTarget &target);
-  std::optional<ProductOrder> run();
+  std::optional<ProductOrder> run(size_t others);
 
 private:
   void findUnits();
@@ -383,6 +383,7 @@ private:
                 std::optional<unsigned> drained = std::nullopt);
   const ProductOrder *choose() const;
   const ProductOrder *chooseMeeting();
+  const ProductOrder *choose(const ProductOrder &best, size_t others) const;
   /// Return whether all warps meet in each step.
   bool meets() const {
     return llvm::any_of(graph, [](const ProductNode &node) { return node.sends; });
@@ -629,7 +630,28 @@ const ProductOrder *Search::choose() const {
   return chosen;
 }
 
-std::optional<ProductOrder> Search::run() {
+/// Return one of the orders that start products in another order or in other stages than the best
+/// one, of orders that start them alike the one that takes the fewest clocks.
+const ProductOrder *Search::choose(const ProductOrder &best, size_t others) const {
+  auto isAlike = [&](const ProductOrder &a, const ProductOrder &b) {
+    return a.starts == b.starts && a.drained == b.drained &&
+           llvm::all_of(starts, [&](unsigned start) { return a.stages[start] == b.stages[start]; });
+  };
+  SmallVector<const ProductOrder *> ranked = {&best}, sorted;
+  for (const ProductOrder &order : orders)
+    if (order.registers.most <= std::max(best.registers.most, target.registers))
+      sorted.push_back(&order);
+  llvm::stable_sort(sorted, [](auto *a, auto *b) { return a->clocks < b->clocks; });
+  for (const ProductOrder *order : sorted) {
+    if (ranked.size() > others)
+      break;
+    if (llvm::none_of(ranked, [&](auto *other) { return isAlike(*order, *other); }))
+      ranked.push_back(order);
+  }
+  return ranked.back();
+}
+
+std::optional<ProductOrder> Search::run(size_t others) {
   constexpr size_t kMostProducts = 16;
   if (starts.empty() || starts.size() > kMostProducts)
     return std::nullopt;
@@ -646,16 +668,16 @@ std::optional<ProductOrder> Search::run() {
   });
   if (meets())
     if (const ProductOrder *best = chooseMeeting())
-      return *best;
+      return *choose(*best, others);
   for (ArrayRef<unsigned> stages : assignments) {
     SmallVector<unsigned> chosen;
     order(stages, Placer(graph, stages), chosen);
   }
   const ProductOrder *best = choose();
-  return best ? std::optional(*best) : std::nullopt;
+  return best ? std::optional(*choose(*best, others)) : std::nullopt;
 }
 
 std::optional<ProductOrder> tile::chooseOrder(const ProductGraph &graph,
-                                              const ProductTarget &target) {
-  return Search(graph, target).run();
+                                              const ProductTarget &target, size_t others) {
+  return Search(graph, target).run(others);
 }

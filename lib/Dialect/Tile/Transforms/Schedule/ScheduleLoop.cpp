@@ -538,7 +538,7 @@ void ScheduleLoop::scheduleStarts(Block &block) {
   auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
   ProductsReport report;
   report.why = "it is no loop";
-  bool done = loop && scheduleProducts(loop, sharedLimit, report);
+  bool done = loop && scheduleProducts(loop, sharedLimit, order, report);
   for (auto [i, put] : llvm::enumerate(block.getOps<PutOp>())) {
     int64_t requested = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
     RingOp ring = ringOf(put);

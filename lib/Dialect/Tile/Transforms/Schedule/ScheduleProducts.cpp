@@ -532,13 +532,14 @@ void ProductLoop::move() {
     op->moveBefore(block.getTerminator());
 }
 
-bool tile::scheduleProducts(scf::ForOp loop, int64_t sharedLimit, ProductsReport &report) {
+bool tile::scheduleProducts(scf::ForOp loop, int64_t sharedLimit, size_t others,
+                            ProductsReport &report) {
   ProductLoop products(loop);
   if (failed(products.check(report.why)))
     return false;
   BodyGraph graph = products.makeGraph(/*withFree=*/false);
   ProductTarget target = products.getTarget(graph, sharedLimit);
-  std::optional<ProductOrder> order = chooseOrder(graph.nodes, target);
+  std::optional<ProductOrder> order = chooseOrder(graph.nodes, target, others);
   if (!order) {
     report.why = "it starts no products, or more than 16";
     return false;
