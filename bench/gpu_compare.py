@@ -6,7 +6,7 @@
     gpu_compare.py path/to/libfa.so [--target=sm_90a] [--d=64,128,256] [--n=2048,8192,16384]
                    [--case=full,causal] [--peers=cudnn,fa2,fa3,fa4,flex] [--no-lse] [--ablation] [--backward]
                    [--variant=rows=128,keys=64,warps=4,leave_out=tile-pipeline ...]
-                   [--against=other/libfa.so] [--rounds=3] [--milliseconds=300] [--bursts]
+                   [--against=other/libfa.so] [--rounds=3] [--milliseconds=300] [--bursts] [--energy-seconds=2]
                    [--estimate] [--seconds=540] [--plan] [--json=rows.json]
 
 A preset (sm_90a or sm_80) measures all that docs/performance.md shows of that target and prints its tables;
@@ -16,8 +16,10 @@ bf16, N(0,1) inputs, 16,384 tokens (one sequence where it is longer), hidden siz
 (heads = 2048 / d), LSE on for all or off for all. Each rival runs alone for 300 ms (--milliseconds), of which the
 second half is timed by CUDA events, and rivals take turns for three rounds (--rounds): so each has its own clock
 (`gpu_clock.py`). Figures are medians, in TFLOP/s of visible pairs as the papers count (half for causal), with the
-SM clock, the power and the energy for a TFLOP as NVML has them. --bursts adds 15 rounds of 5 ms each, in which a
-rival runs at the clock that the one before it left.
+SM clock, the power and the energy for a TFLOP as NVML has them, and what lowers the clock (a part of the readings each).
+--energy-seconds=2 times as long in each round, after the first half of 300 ms, so that the energy counter has steps
+enough, and adds what part of the time SMs and tensor cores are busy, where the card tells; that is some 7 seconds a
+rival. --bursts adds 15 rounds of 5 ms each, in which a rival runs at the clock that the one before it left.
 
 --backward times gradients, whose forward has no variants. Every --variant is one more rival of ours; --ablation adds
 one per schedule pass that may be left out, as fa-opt lists them, and times those that make other code; --against adds
@@ -256,13 +258,15 @@ def compare(libraries, compiler, options, meter, section, name, d, n):
     q, k, v = (torch.randn(batch, n, h, size, dtype=torch.bfloat16, device="cuda").transpose(1, 2)
                for h, size in ((heads, d), (key_heads, d), (key_heads, CASES[name].value_size or d)))
     rivals, missing, same, order = make_rivals(libraries, compiler, options, section, name, d, q, k, v)
-    figures = time_rivals(rivals, options.milliseconds, options.rounds, meter)
+    figures = time_rivals(rivals, options.milliseconds, options.rounds, meter, options.energy_seconds * 1000)
     speed = lambda time: flops_of(section, name, d, n) / time * 1e-9
     ratios, seconds, failed = ask_reports(compiler, options, section, name, d, n)
     row = {"section": section.name, "d": d, "n": n, "case": name, "lse": section.lse, "rivals": order,
            "tflops": {label: speed(figure.time()) for label, figure in figures.items()},
            "mhz": {label: figure.mhz() for label, figure in figures.items() if figure.mhz()},
            "watts": {label: figure.watts() for label, figure in figures.items() if figure.watts()},
+           "reasons": {label: figure.reasons() for label, figure in figures.items() if figure.reasons()},
+           "busy": {label: figure.busy() for label, figure in figures.items() if figure.busy()},
            "missing": missing, "same": same, "visited": ratios,
            "estimated_tflops": {label: speed(seconds[label] * 1e3) for label in figures
                                 if options.estimate and label in seconds}}

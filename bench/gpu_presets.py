@@ -114,6 +114,7 @@ def parse_options(arguments=None, description=None):
     parser.add_argument("--against")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--milliseconds", type=float, default=300)
+    parser.add_argument("--energy-seconds", type=float, default=0)
     parser.add_argument("--bursts", action="store_true")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--plan", action="store_true")
@@ -191,7 +192,8 @@ class Budget:
         """What a cell is expected to take; peers compile each head dimension and case once."""
         peers = [peer for peer in section.peers if not refusal(peer, CASES[case])]
         rivals = len(peers) + len(section.variant) * (2 if self.options.against else 1)
-        each = self.options.rounds * self.options.milliseconds / 1000
+        half = self.options.milliseconds / 2000
+        each = self.options.rounds * (half + max(half, self.options.energy_seconds))
         if self.options.bursts:
             each += 0.1
         return CELL_SECONDS + rivals * each * 1.05 + sum(

@@ -83,6 +83,8 @@ def compare_line(row, name):
             said.append(form % row[key][name])
     if energy_of(row, name):
         said.append("%.2f J/TFLOP" % energy_of(row, name))
+    said += ["%s busy %.0f %%" % item for item in row.get("busy", {}).get(name, {}).items()]
+    said += ["clock lowered by %s %.2f" % item for item in row.get("reasons", {}).get(name, {}).items()]
     same = name.replace("ours", "before", 1)  # the same variant of another build
     others = [other for other in row["tflops"] if not is_own(other) or other == same]
     if name.startswith("ours") and others:
