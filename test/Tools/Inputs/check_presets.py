@@ -42,6 +42,10 @@ for d in (64, 128, 256):
 for name in ("full", "tanh", "alibi", "softcap", "window", "document"):
     assert "flex" in cells["scores", True, 128, 8192, name].peers
 assert cells["scores", True, 128, 8192, "dropout"].peers == ["fa2"]
+for preset in ("sm_90a", "sm_80"):
+    for name, peer in ("tanh", "flex"), ("document", "flex"), ("dropout", "fa2"):
+        assert [s.peers for s in gpu_presets.PRESETS[preset] if s.name == "backward-scores" and name in s.case] == [[peer]]
+    assert all(512 in s.n for s in gpu_presets.PRESETS[preset] if s.name == "backward")
 # Every program of the gallery that takes batches, beside FlexAttention, where that can say it.
 for name in gpu_presets.TIMED:
     for section in ("gallery", "backward-gallery"):
