@@ -13,10 +13,11 @@ import gpu_cases
 from estimate import optional_passes
 from gpu_cases import refusal
 from gpu_gallery import GALLERY
+from gpu_masks import MASKS
 
-# Peers and checks take batches, which sequences in a row are none of.
+# Checks take masks, which the programs of sequences in a row have none of here.
 TIMED = {name: case for name, case in GALLERY.items() if not case.packed}
-CASES = {**gpu_cases.CASES, **TIMED}
+CASES = {**gpu_cases.CASES, **TIMED, **MASKS}
 
 SIZES = [64, 128, 256]
 MODIFIED = ["tanh", "softcap", "alibi", "window", "document"]
@@ -35,6 +36,7 @@ class Section:
     backward: bool = False  # the gradients of that
     choices: str = ""  # of every variant, beside its own; no part of its name
     ablation: bool = False  # one more variant for each pass that may be left out of each variant
+    base: str = ""  # the case beside which others are told, a visible pair and one that warpgroups or blocks visit
 
     def choices_of(self, variant):
         """All that a variant compiles with, as one of the command line."""
@@ -43,6 +45,25 @@ class Section:
     def cells(self):
         """(d, n, case) of each cell; all of one length before the next, so that a budget that ends cuts lengths."""
         return [(d, n, case) for n, d, case in itertools.product(self.n, self.d, self.case)]
+
+
+# Masks that are data, and sinks: (section, d, n, cases, peers). The first case of a section is what others are told beside.
+BESIDE = [
+    ("documents", 128, 16384, ["causal"], []),
+    ("documents", 128, 16384, ["documents-12", "documents-long", "documents-12-equal", "documents-64"], ["flex"]),
+    ("documents", 128, 8192, ["causal"], []),
+    ("documents", 128, 8192, ["documents-8"], ["flex"]),
+    ("packed", 128, 16384, ["causal", "packed-12", "packed-12-equal", "packed-64"], ["fa2"]),
+    ("limits", 128, 8192, ["causal", "limits_causal", "documents-8", "limits_documents"], []),
+    ("blocks", 128, 16384, ["full", "blocks-0.50", "blocks-0.25", "blocks-0.10"], []),
+    ("sinks", 64, 8192, ["window-128", "sink-window-128"], []),
+]
+BASES = {name: cases[0] for name, _, _, cases, _ in reversed(BESIDE)}
+
+
+def beside(backward):
+    return [Section("backward-" * backward + name, [d], [n], cases, peers, backward=backward, base=BASES[name])
+            for name, d, n, cases, peers in BESIDE]
 
 
 # A preset is named after the target that it is for. What matters most comes first.
@@ -71,6 +92,7 @@ PRESETS = {
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
         Section("gallery", [128], [8192], list(TIMED), ["flex"]),
         Section("backward-gallery", [128], [8192], list(TIMED), ["flex"], backward=True),
+        *beside(backward=False), *beside(backward=True),
     ],
     "sm_80": [
         Section("grid", SIZES, [8192, 16384, 2048], ["full", "causal"], ["fa2"]),
