@@ -28,24 +28,44 @@ def optional_passes(compiler, target):
 
 
 @functools.lru_cache(maxsize=None)
-def run_compiler(command, text=""):
+def run_compiler(command, text="", remarks=False):
+    """What a command prints, or its remarks."""
     # What is asked for does not depend on the registers, so that ptxas need not count them.
     run = subprocess.run(command, input=text, capture_output=True, text=True,
                          env={**os.environ, "FA_PTXAS": os.devnull + "/none"})
     if run.returncode != 0:
         raise RuntimeError("%s: %s" % (" ".join(command), run.stderr.strip()))
-    return run.stdout
+    return run.stderr if remarks else run.stdout
 
 
-def report_cost(compiler, text, target, device, shape, choices):
-    """What the report says of the work of the entry of `text` at `shape` (B, Hq, Hk, Sq, Sk) on `device`, or
-    None where it does not know one of the choices."""
+def report_entry(compiler, text, target, device, shape, choices):
+    """What the report says of the entry of `text` at `shape` (B, Hq, Hk, Sq, Sk) on `device`, or None where it does not
+    know one of the choices."""
     if any(name not in OPTIONS for name in choices):
         return None
     command = [compiler, "-", "--emit=report", "--report-json", "--target=" + target,
                "--report-device=" + device, "--shape=" + ",".join(map(str, shape))]
     command += [OPTIONS[name] + str(value) for name, value in choices.items()]
-    return json.loads(run_compiler(tuple(command), text))["entries"][0]["cost"]
+    return json.loads(run_compiler(tuple(command), text))["entries"][0]
+
+
+def report_cost(*question):
+    """The same of its work."""
+    entry = report_entry(*question)
+    return entry and entry["cost"]
+
+
+def block_and_step(compiler, text, target, device, shape, choices, backward):
+    """-> (rows of a block, keys of a step), or keys and rows in a backward, whose blocks of keys these are; None where
+    it is not known. On Hopper the rows of a forward are those of a warpgroup, which leaves out steps that only others need."""
+    if backward:
+        command = [compiler, "-", "--target=" + target, "--backward", "--remarks=gpu-choose-block-tiles", "-o", os.devnull]
+        command += [FLAGS[name] if name in FLAGS else OPTIONS[name] + str(value) for name, value in choices.items()]
+        said = re.search(r"tiles of (\d+) rows and (\d+) keys for \d+ warps in @\w+_keys", run_compiler(tuple(command), text, True))
+        return said and (int(said[2]), int(said[1]))
+    entry = report_entry(compiler, text, target, device, shape, choices)
+    tiles = [tile for kernel in entry["kernels"] for tile in kernel["tiles"] if tile["transposed"]] if entry else []
+    return (64 if target.startswith("sm_90") else tiles[-1]["m"], tiles[-1]["n"]) if tiles else None
 
 
 def estimate(compiler, text, target, device, shape, choices):

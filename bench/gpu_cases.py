@@ -5,7 +5,9 @@ definition serves FlexAttention and the check. Captures are tensors of PyTorch b
 which is imported where tensors are made: the rest serves without it.
 """
 
+import bisect
 import dataclasses
+import itertools
 import math
 from typing import Callable, Optional
 
@@ -40,6 +42,9 @@ class Case:
     per_head: bool = False  # `mask` differs between heads
     value_size: Optional[int] = None  # of the heads of values and outputs, where it is another one
     packed: bool = False  # sequences are in a row: q, k, v and o are H x N x d, lse is H x N
+    heads: Optional[int] = None  # of queries, where they are others than HIDDEN / d
+    lengths: Optional[Callable] = None  # of n: those of the causal documents, or packed sequences, that it consists of
+    visits: Optional[Callable] = None  # (n, size of a block, of a step, backward): pairs of the steps, where they are known
 
     def pair_size(self, d):
         """What a pair of a query and a key counts as, in place of d: products of d and of the size of values."""
@@ -47,6 +52,22 @@ class Case:
 
     def key_heads(self, heads):
         return max(1, heads // self.group)
+
+
+def visits(case, n, size, step, backward):
+    """Pairs that blocks of `size` rows visit in steps of `step` keys, or of keys in steps of rows in a backward: whole
+    blocks and steps, from the first to the last that sees something. None where it is not known."""
+    if case.visits or not case.lengths:
+        return case.visits and case.visits(n, size, step, backward)
+    lengths, pairs = case.lengths(n), 0
+    for parts in [[length] for length in lengths] if case.packed else [lengths]:
+        ends = list(itertools.accumulate(parts))
+        for at in range(0, ends[-1], size):
+            last = min(at + size, ends[-1])
+            begin, end = ((at, ends[bisect.bisect_left(ends, last)]) if backward else
+                          ([0, *ends][bisect.bisect_right(ends, at)], last))
+            pairs += size * (-(-end // step) - begin // step) * step
+    return pairs
 
 
 def slopes(b, h, n):
@@ -78,9 +99,9 @@ def softcap(c, tanh=lambda x: x.tanh()):
 
 
 CASES = {
-    "full": Case("", causal=False, flash={}),
+    "full": Case("", causal=False, flash={}, visits=lambda n, *_: n * n),
     "causal": Case("with [causal]", visible=lambda n: n * n / 2, causal=True, mask=is_causal,
-                   flash={"causal": True}),
+                   flash={"causal": True}, lengths=lambda n: [n]),
     "gqa": Case("", causal=False, group=8, flash={}),
     "gqa-causal": Case("with [causal]", visible=lambda n: n * n / 2, causal=True, mask=is_causal, group=8,
                        flash={"causal": True}),
@@ -108,6 +129,8 @@ CASES = {
 
 def refusal(peer, case):
     """Why a rival is not timed; empty where it is."""
+    if case.packed:
+        return "" if peer == "fa2" else "is not asked for sequences in a row"
     if peer == "flex":
         return "FlexAttention has no %s" % ("dropout" if case.dropout else "sink") if case.dropout or case.sink else ""
     if peer in ("fa3", "fa4"):

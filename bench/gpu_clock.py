@@ -3,7 +3,10 @@
 A card at its power limit lowers its clock until the power fits, some tens of milliseconds later. In short
 rounds a kernel therefore runs at the clock that the one before it left. So each rival runs alone for some
 hundred milliseconds, of which the second half is timed, and rivals take turns for some rounds. Figures are
-medians over all rounds; power is a mean.
+medians over all rounds; power is a mean. Asked for a window of energy, the timed part lasts as long, whatever the
+untimed part takes: the energy counter moves every 100 ms or so, so that 2 seconds are of 20 steps, and two samples
+of the performance monitors (GPM, from Hopper on) say what part of the time SMs and tensor cores were busy. What NVML
+lowers the clock for is beside each reading.
 
 PyTorch is imported where events are made, so that the rest serves without it.
 """
@@ -13,12 +16,18 @@ import dataclasses
 import statistics
 import threading
 import time
+from typing import Optional
 
 CHUNK = 5  # milliseconds of launches between two events
 SM_CLOCK = 1  # NVML_CLOCK_SM
 POWER_INSTANT = 186  # NVML_FI_DEV_POWER_INSTANT; nvmlDeviceGetPowerUsage is the mean of a second on Hopper
 PERIOD = 0.002  # seconds between two readings
 LEAST = 0.1  # seconds of readings of the energy counter that make a power
+# nvmlClocksEventReason...
+REASONS = {0x1: "idle", 0x2: "set", 0x4: "power", 0x8: "hw_slowdown", 0x10: "sync_boost", 0x20: "thermal",
+           0x40: "hw_thermal", 0x80: "power_brake", 0x100: "display"}
+MONITORED = {"sm": 2, "tensor": 5}  # NVML_GPM_METRIC_SM_UTIL, _ANY_TENSOR_UTIL: percents
+APART = 50  # readings between two samples of the monitors, of which NVML wants 100 ms
 
 
 class FieldValue(ctypes.Structure):
@@ -26,6 +35,17 @@ class FieldValue(ctypes.Structure):
     _fields_ = [("field", ctypes.c_uint), ("scope", ctypes.c_uint), ("timestamp", ctypes.c_longlong),
                 ("latency", ctypes.c_longlong), ("kind", ctypes.c_uint), ("status", ctypes.c_uint),
                 ("value", ctypes.c_ulonglong)]
+
+
+class GpmMetric(ctypes.Structure):
+    """nvmlGpmMetric_t."""
+    _fields_ = [("metric", ctypes.c_uint), ("status", ctypes.c_uint), ("value", ctypes.c_double), ("names", ctypes.c_char_p * 3)]
+
+
+class GpmMetrics(ctypes.Structure):
+    """nvmlGpmMetricsGet_t, of which NVML reads as many metrics as there are."""
+    _fields_ = [("version", ctypes.c_uint), ("count", ctypes.c_uint), ("first", ctypes.c_void_p), ("last", ctypes.c_void_p),
+                ("metrics", GpmMetric * 1024)]
 
 
 class Meter:
@@ -46,6 +66,40 @@ class Meter:
 
     def mhz(self):
         return self.read(ctypes.c_uint, "nvmlDeviceGetClockInfo", SM_CLOCK)
+
+    def reasons(self):
+        """Bits of REASONS."""
+        for name in ("Event", "Throttle"):  # the latter in drivers before 535
+            try:
+                return self.read(ctypes.c_ulonglong, "nvmlDeviceGetCurrentClocks%sReasons" % name)
+            except AttributeError:
+                pass
+
+    def monitors(self):
+        """A sample of the performance monitors, for `busy`."""
+        sample = ctypes.c_void_p()
+        try:
+            if self.nvml.nvmlGpmSampleAlloc(ctypes.byref(sample)):
+                return None
+            if not self.nvml.nvmlGpmSampleGet(self.device, sample):
+                return sample
+            self.nvml.nvmlGpmSampleFree(sample)
+        except AttributeError:
+            pass
+        return None
+
+    def busy(self, samples, taken):
+        """-> {name: percent of the time} between the first and the last of some of the samples taken, which are freed"""
+        found = {}
+        if len(samples) > 1:
+            asked = GpmMetrics(1, len(MONITORED), samples[0], samples[-1])
+            for metric, number in zip(asked.metrics, MONITORED.values()):
+                metric.metric = number
+            if not self.nvml.nvmlGpmMetricsGet(ctypes.byref(asked)):
+                found = {name: metric.value for name, metric in zip(MONITORED, asked.metrics) if not metric.status}
+        for sample in taken:
+            self.nvml.nvmlGpmSampleFree(sample)
+        return found
 
     def joules(self):
         """Energy since the driver was loaded."""
@@ -74,13 +128,15 @@ class Sample:
     joules: float
     mhz: float
     watts: float
+    reasons: Optional[int] = None
+    monitors: Optional[ctypes.c_void_p] = None
 
 
 class Readings:
-    """Reads a meter on a thread for as long as the `with` lasts."""
+    """Reads a meter on a thread for as long as the `with` lasts; the performance monitors too, where asked to."""
 
-    def __init__(self, meter):
-        self.meter, self.samples, self.done = meter, [], threading.Event()
+    def __init__(self, meter, monitored=False):
+        self.meter, self.samples, self.done, self.monitored = meter, [], threading.Event(), monitored
 
     def __enter__(self):
         self.thread = threading.Thread(target=self.run) if self.meter else None
@@ -95,13 +151,14 @@ class Readings:
 
     def run(self):
         # The energy counter moves in steps, so it is read often; the others change slowly.
-        mhz = watts = None
+        mhz = watts = reasons = None
         count = 0
         while not self.done.is_set():
             joules = self.meter.joules()
             if count % 5 == 0:
-                mhz, watts = self.meter.mhz(), self.meter.watts()
-            self.samples.append(Sample(time.monotonic(), joules, mhz, watts))
+                mhz, watts, reasons = self.meter.mhz(), self.meter.watts(), self.meter.reasons()
+            monitors = self.meter.monitors() if self.monitored and count % APART == 0 else None
+            self.samples.append(Sample(time.monotonic(), joules, mhz, watts, reasons, monitors))
             count += 1
             self.done.wait(PERIOD)
 
@@ -125,6 +182,7 @@ class Figure:
     samples: list = dataclasses.field(default_factory=list)
     joules: float = 0.0
     seconds: float = 0.0
+    percents: list = dataclasses.field(default_factory=list)  # {name: of the time}, by rounds
 
     def time(self):
         return statistics.median(self.milliseconds)
@@ -140,7 +198,19 @@ class Figure:
         powers = [sample.watts for sample in self.samples if sample.watts]
         return statistics.fmean(powers) if powers else None
 
-    def add(self, times, samples):
+    def reasons(self):
+        """-> {why NVML lowers the clock: in what part of the readings}"""
+        read = [sample.reasons for sample in self.samples if sample.reasons is not None]
+        counts = {name: sum(bool(bits & bit) for bits in read) for bit, name in REASONS.items()}
+        return {name: count / len(read) for name, count in counts.items() if count}
+
+    def busy(self):
+        """-> {name: percent of the time that SMs, or tensor cores, were busy}"""
+        return {name: statistics.fmean(percents[name] for percents in self.percents if name in percents)
+                for name in MONITORED if any(name in percents for percents in self.percents)}
+
+    def add(self, times, samples, percents=None):
+        self.percents += [percents] if percents else []
         joules, seconds = energy_of(samples)
         self.milliseconds += times
         self.samples += samples
@@ -171,19 +241,22 @@ def split(total, each):
     return launches, max(3, round(total / (launches * each)))
 
 
-def time_alone(run, each, total, meter, figure):
-    """Run `run`, whose launch takes about `each` milliseconds, for `total`, and add the second half to `figure`."""
+def time_alone(run, each, total, meter, figure, window=0):
+    """Run `run`, whose launch takes about `each` milliseconds, for `total`, and add the second half to `figure`, or as much
+    as `window` where that is longer."""
     launches, chunks = split(total / 2, each)
-    with Readings(meter) as readings:
+    with Readings(meter, monitored=window > 0) as readings:
         # The queue stays full between both halves: nothing waits there.
         for _ in range(launches * chunks):
             run()
-        times = time_chunks(run, launches, chunks)
+        times = time_chunks(run, *split(max(total / 2, window), each))
         end = time.monotonic()
-    figure.add(times, readings.between(end - sum(times) * launches / 1000, end))
+    samples = readings.between(end - sum(times) * launches / 1000, end)
+    inside, taken = ([sample.monitors for sample in some if sample.monitors] for some in (samples, readings.samples))
+    figure.add(times, samples, meter.busy(inside, taken) if taken else None)
 
 
-def time_rivals(rivals, total, rounds, meter=None):
+def time_rivals(rivals, total, rounds, meter=None, window=0):
     """-> {label: Figure}: each of `rivals` ({label: a function that launches}) at its own clock."""
     figures, each = {label: Figure() for label in rivals}, {}
     for label, run in rivals.items():
@@ -194,7 +267,7 @@ def time_rivals(rivals, total, rounds, meter=None):
         # Each comes first, second, ... in some round: the card still pays for the power that the
         # rival before took above the limit (measured: the last of three had up to 6 % less).
         for label, run in order[turn % len(order):] + order[:turn % len(order)]:
-            time_alone(run, each[label], total, meter, figures[label])
+            time_alone(run, each[label], total, meter, figures[label], window)
     return figures
 
 

@@ -6,7 +6,7 @@
     gpu_compare.py path/to/libfa.so [--target=sm_90a] [--d=64,128,256] [--n=2048,8192,16384]
                    [--case=full,causal] [--peers=cudnn,fa2,fa3,fa4,flex] [--no-lse] [--ablation] [--backward]
                    [--variant=rows=128,keys=64,warps=4,leave_out=tile-pipeline ...]
-                   [--against=other/libfa.so] [--rounds=3] [--milliseconds=300] [--bursts]
+                   [--against=other/libfa.so] [--rounds=3] [--milliseconds=300] [--bursts] [--energy-seconds=2]
                    [--estimate] [--seconds=540] [--plan] [--json=rows.json]
 
 A preset (sm_90a or sm_80) measures all that docs/performance.md shows of that target and prints its tables;
@@ -16,14 +16,18 @@ bf16, N(0,1) inputs, 16,384 tokens (one sequence where it is longer), hidden siz
 (heads = 2048 / d), LSE on for all or off for all. Each rival runs alone for 300 ms (--milliseconds), of which the
 second half is timed by CUDA events, and rivals take turns for three rounds (--rounds): so each has its own clock
 (`gpu_clock.py`). Figures are medians, in TFLOP/s of visible pairs as the papers count (half for causal), with the
-SM clock, the power and the energy for a TFLOP as NVML has them. --bursts adds 15 rounds of 5 ms each, in which a
-rival runs at the clock that the one before it left.
+SM clock, the power and the energy for a TFLOP as NVML has them, and what lowers the clock (a part of the readings each).
+--energy-seconds=2 times as long in each round, after the first half of 300 ms, so that the energy counter has steps
+enough, and adds what part of the time SMs and tensor cores are busy, where the card tells; that is some 7 seconds a
+rival. --bursts adds 15 rounds of 5 ms each, in which a rival runs at the clock that the one before it left.
 
 --backward times gradients, whose forward has no variants. Every --variant is one more rival of ours; --ablation adds
 one per schedule pass that may be left out, as fa-opt lists them, and times those that make other code; --against adds
 those of another build of libfa.so, named `before`. A peer that cannot be imported is left out, and the first lines
 and the JSON say why. Outputs are checked against float32 first, on 256 rows of two heads.
-`gpu_cases.py` has the cases, `gpu_gallery.py` those of examples/gallery, `gpu_peers.py` the peers. --estimate adds
+`gpu_cases.py` has the cases, `gpu_gallery.py` those of examples/gallery, `gpu_masks.py` those whose masks are data
+(sections documents, packed, limits, blocks and sinks, and backward- before each: beside causal or plain attention, by
+visible pairs and by those that warpgroups, or blocks of keys in a backward, visit), `gpu_peers.py` the peers. --estimate adds
 measured / estimated time of ours, as the report of fa-opt estimates it at the same shape for the same target and
 device; what tiles visit is of that report too.
 
@@ -50,9 +54,9 @@ else:
         sys.exit("gpu_compare.py: compares with PyTorch, which is not here; pip install torch")
     import gpu_peers
 
-from estimate import changes_code, estimate, find_compiler, visited
+from estimate import block_and_step, changes_code, estimate, find_compiler, visited
 from fa_ctypes import Library
-from gpu_cases import HIDDEN, TOKENS, program, reference, reference_gradients, refusal
+from gpu_cases import HIDDEN, TOKENS, program, reference, reference_gradients, refusal, visits
 from gpu_clock import open_meter, time_bursts, time_rivals
 from tables import compare_line, print_tables
 
@@ -70,6 +74,12 @@ def output_of(q, v):
     return torch.full((batch, n, heads, v.shape[3]), float("nan"), dtype=q.dtype, device=q.device).transpose(1, 2)
 
 
+def in_a_row(case, arguments):
+    """Arguments as ours takes them: those with a batch without it, where sequences are packed."""
+    return {name: x[0] if case.packed and hasattr(x, "dim") and name not in case.types else x
+            for name, x in arguments.items()}
+
+
 def make_ours(library, target, lse, case, d, captures, q, k, v, variant):
     """A function that launches ours, and returns its output."""
     o = output_of(q, v)
@@ -79,7 +89,7 @@ def make_ours(library, target, lse, case, d, captures, q, k, v, variant):
     if lse:
         arguments["lse"] = torch.full(q.shape[:3], float("nan"), device="cuda")
     compiled = library.compile(program(case, d, lse), target=target, **parse_variant(variant))
-    launch = library.launcher(compiled, arguments, torch.cuda.current_stream().cuda_stream)
+    launch = library.launcher(compiled, in_a_row(case, arguments), torch.cuda.current_stream().cuda_stream)
 
     def run():
         launch()
@@ -152,13 +162,13 @@ def make_our_gradients(library, target, case, d, captures, q, k, v, do, variant)
         arguments.update(p=case.dropout, seed=1, offset=0)
     stream = torch.cuda.current_stream().cuda_stream
     text, choices = program(case, d, True), parse_variant(variant)
-    library.launcher(library.compile(text, target=target), arguments, stream)()
+    library.launcher(library.compile(text, target=target), in_a_row(case, arguments), stream)()
     asked = choices.get("gradients")
     gradients = {"d" + name: empty(x) for name, x in arguments.items()
                  if name not in ("o", "lse") and hasattr(x, "dtype") and x.is_floating_point()
                  and (not asked or name in asked.split(","))}
     arguments.update(do=do, **gradients)
-    launch = library.launcher(library.compile(text, target=target, backward=1, **choices), arguments, stream)
+    launch = library.launcher(library.compile(text, target=target, backward=1, **choices), in_a_row(case, arguments), stream)
 
     def run():
         launch()
@@ -190,7 +200,8 @@ def target_of(options):
 
 def sizes(case, d, n):
     """-> (sequences, heads of queries, heads of keys)"""
-    return max(1, TOKENS // n), HIDDEN // d, CASES[case].key_heads(HIDDEN // d)
+    heads = CASES[case].heads or HIDDEN // d
+    return max(1, TOKENS // n), heads, CASES[case].key_heads(heads)
 
 
 def flops_of(section, name, d, n):
@@ -203,16 +214,25 @@ def ask_reports(compiler, options, section, name, d, n):
     """-> (what tiles visit, estimated seconds, why there is neither), each by label; not for each pass of an
     ablation, whose tiles are the same."""
     batch, heads, key_heads = sizes(name, d, n)
-    text = program(CASES[name], d, section.lse)
+    case, text = CASES[name], program(CASES[name], d, section.lse)
     ratios, seconds, failed = {}, {}, {}
+    # A report of sequences in a row is of as many of their mean.
+    each = len(case.lengths(n)) if case.packed else 1
     # The reports are of forwards.
-    for variant in section.variant if compiler and not section.backward else ():
+    for variant in section.variant if compiler and (section.base or not section.backward) else ():
         if section.ablation and variant:
             continue
         label = label_of(variant)
         question = (compiler, text, target_of(options), torch.cuda.get_device_name(),
-                    (batch, heads, key_heads, n, n), parse_variant(section.choices_of(variant)))
+                    (batch * each, heads, key_heads, n // each, n // each), parse_variant(section.choices_of(variant)))
         try:
+            if section.base and (case.visits or case.lengths):
+                tiles = block_and_step(*question, section.backward)
+                if tiles:
+                    ratios[label] = visits(case, n, *tiles, section.backward) / case.visible(n)
+                continue
+            if section.backward:
+                continue
             ratio = visited(*question, flops_of(section, name, d, n))
             if ratio is not None:
                 ratios[label] = ratio
@@ -261,13 +281,16 @@ def compare(libraries, compiler, options, meter, section, name, d, n):
     q, k, v = (torch.randn(batch, n, h, size, dtype=torch.bfloat16, device="cuda").transpose(1, 2)
                for h, size in ((heads, d), (key_heads, d), (key_heads, CASES[name].value_size or d)))
     rivals, missing, same, order = make_rivals(libraries, compiler, options, section, name, d, q, k, v)
-    figures = time_rivals(rivals, options.milliseconds, options.rounds, meter)
+    figures = time_rivals(rivals, options.milliseconds, options.rounds, meter, options.energy_seconds * 1000)
     speed = lambda time: flops_of(section, name, d, n) / time * 1e-9
     ratios, seconds, failed = ask_reports(compiler, options, section, name, d, n)
     row = {"section": section.name, "d": d, "n": n, "case": name, "lse": section.lse, "rivals": order,
+           **({"base": section.base} if section.base else {}),
            "tflops": {label: speed(figure.time()) for label, figure in figures.items()},
            "mhz": {label: figure.mhz() for label, figure in figures.items() if figure.mhz()},
            "watts": {label: figure.watts() for label, figure in figures.items() if figure.watts()},
+           "reasons": {label: figure.reasons() for label, figure in figures.items() if figure.reasons()},
+           "busy": {label: figure.busy() for label, figure in figures.items() if figure.busy()},
            "missing": missing, "same": same, "visited": ratios,
            "estimated_tflops": {label: speed(seconds[label] * 1e3) for label in figures
                                 if options.estimate and label in seconds}}

@@ -69,12 +69,17 @@ def keep(b, h, n):
     return [[j in kept(x, n) for j in range(n)] for x in range(b)]
 
 
-def layout(b, h, n):
-    """A quarter of the blocks, as many in each row of them, others for each head."""
-    count = -(-n // 128)
-    rows = [[random.Random(1000 * head + row).sample(range(count), max(1, count // 4)) for row in range(count)]
-            for head in range(h)]
-    return [[[column in row for column in range(count)] for row in rows[head]] for head in range(h)]
+def layout_of(density):
+    """A part of the blocks of 128 x 128, as many in each row of them, others for each head."""
+    def draw(b, h, n):
+        count = -(-n // 128)
+        rows = [[random.Random(1000 * head + row).sample(range(count), max(1, round(count * density))) for row in range(count)]
+                for head in range(h)]
+        return [[[column in row for column in range(count)] for row in rows[head]] for head in range(h)]
+    return draw
+
+
+layout = layout_of(0.25)
 
 
 def causal_layout(b, h, n):

@@ -76,6 +76,13 @@ def make_flash_attention(name, case, q, k, v, lse):
     return run
 
 
+def make_packed(captures, *tensors):
+    """-> (tensors as tokens x heads x size, and the starts and longest lengths, of PyTorch's FlashAttention-2; the way back)"""
+    cu = captures["cu"]
+    longest = int(cu.diff().max())
+    return [x[0].transpose(0, 1) for x in tensors], (cu, cu, longest, longest, 0.0, True), lambda x: x.transpose(0, 1)[None]
+
+
 def make_backward_peer(name, case, captures, q, k, v, do):
     """A function that launches a rival's backward on B x H x S x D tensors, and returns dq, dk, dv; its forward runs
     here, once."""
@@ -93,6 +100,11 @@ def make_backward_peer(name, case, captures, q, k, v, do):
             q, k, v, None, True, case.dropout, case.causal)
         return lambda: aten._scaled_dot_product_cudnn_attention_backward(
             do, q, k, v, out, lse, seed, offset, None, cq, ck, mq, mk, case.dropout, case.causal)
+    if case.packed:
+        (q, k, v, do), sequences, back = make_packed(captures, q, k, v, do)
+        out, lse, seed, offset, _ = aten._flash_attention_forward(q, k, v, *sequences, False)
+        return lambda: [back(x) for x in aten._flash_attention_backward(
+            do, q, k, v, out, lse, *sequences, seed, offset)]
     out, lse, cq, ck, mq, mk, seed, offset, _ = aten._scaled_dot_product_flash_attention(
         q, k, v, case.dropout, case.causal)
     return lambda: aten._scaled_dot_product_flash_attention_backward(
@@ -109,5 +121,8 @@ def make_peer(name, case, captures, q, k, v, lse):
     if name == "cudnn":
         return lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(
             q, k, v, None, lse, case.dropout, case.causal)[0]
+    if case.packed:
+        tensors, sequences, back = make_packed(captures, q, k, v)
+        return lambda: back(torch.ops.aten._flash_attention_forward(*tensors, *sequences, False)[0])
     return lambda: torch.ops.aten._scaled_dot_product_flash_attention(
         q, k, v, case.dropout, case.causal)[0]

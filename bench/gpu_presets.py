@@ -13,10 +13,11 @@ import gpu_cases
 from estimate import optional_passes
 from gpu_cases import refusal
 from gpu_gallery import GALLERY
+from gpu_masks import MASKS
 
-# Peers and checks take batches, which sequences in a row are none of.
+# Checks take masks, which the programs of sequences in a row have none of here.
 TIMED = {name: case for name, case in GALLERY.items() if not case.packed}
-CASES = {**gpu_cases.CASES, **TIMED}
+CASES = {**gpu_cases.CASES, **TIMED, **MASKS}
 
 SIZES = [64, 128, 256]
 MODIFIED = ["tanh", "softcap", "alibi", "window", "document"]
@@ -35,6 +36,7 @@ class Section:
     backward: bool = False  # the gradients of that
     choices: str = ""  # of every variant, beside its own; no part of its name
     ablation: bool = False  # one more variant for each pass that may be left out of each variant
+    base: str = ""  # the case beside which others are told, a visible pair and one that warpgroups or blocks visit
 
     def choices_of(self, variant):
         """All that a variant compiles with, as one of the command line."""
@@ -50,6 +52,25 @@ def orders(others):
     return ["", *("order=%d" % order for order in range(1, others + 1))]
 
 
+# Masks that are data, and sinks: (section, d, n, cases, peers). The first case of a section is what others are told beside.
+BESIDE = [
+    ("documents", 128, 16384, ["causal"], []),
+    ("documents", 128, 16384, ["documents-12", "documents-long", "documents-12-equal", "documents-64"], ["flex"]),
+    ("documents", 128, 8192, ["causal"], []),
+    ("documents", 128, 8192, ["documents-8"], ["flex"]),
+    ("packed", 128, 16384, ["causal", "packed-12", "packed-12-equal", "packed-64"], ["fa2"]),
+    ("limits", 128, 8192, ["causal", "limits_causal", "documents-8", "limits_documents"], []),
+    ("blocks", 128, 16384, ["full", "blocks-0.50", "blocks-0.25", "blocks-0.10"], []),
+    ("sinks", 64, 8192, ["window-128", "sink-window-128"], []),
+]
+BASES = {name: cases[0] for name, _, _, cases, _ in reversed(BESIDE)}
+
+
+def beside(backward):
+    return [Section("backward-" * backward + name, [d], [n], cases, peers, backward=backward, base=BASES[name])
+            for name, d, n, cases, peers in BESIDE]
+
+
 # A preset is named after the target that it is for. What matters most comes first.
 PRESETS = {
     "sm_90a": [
@@ -61,7 +82,7 @@ PRESETS = {
         Section("window", SIZES, [65536], ["causal", "window"], FLASH),
         Section("gqa", SIZES, [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"]),
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH], lse=False),
-        Section("backward", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH, "fa2"], backward=True),
+        Section("backward", SIZES, [8192, 2048, 16384, 512], ["full", "causal"], ["cudnn", *FLASH, "fa2"], backward=True),
         Section("backward-det", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn"], backward=True,
                 choices="deterministic=1"),
         Section("backward-gqa", [128], [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"], backward=True),
@@ -82,6 +103,7 @@ PRESETS = {
         Section("orders-fused", [64, 128], [8192], ["full"], [], variant=orders(7), backward=True, choices="fused=1"),
         Section("gallery", [128], [8192], list(TIMED), ["flex"]),
         Section("backward-gallery", [128], [8192], list(TIMED), ["flex"], backward=True),
+        *beside(backward=False), *beside(backward=True),
     ],
     "sm_80": [
         Section("grid", SIZES, [8192, 16384, 2048], ["full", "causal"], ["fa2"]),
@@ -89,8 +111,9 @@ PRESETS = {
         Section("gqa", SIZES, [8192], ["gqa", "gqa-causal"], ["fa2"]),
         Section("shares", SIZES, [8192], ["full", *MODIFIED, "dropout"], []),
         Section("window", SIZES, [65536], ["causal", "window"], []),
-        Section("backward", SIZES, [8192, 2048, 16384], ["full", "causal"], ["fa2"], backward=True),
-        Section("backward-scores", [128], [8192], [*MODIFIED, "dropout"], [], backward=True),
+        Section("backward", SIZES, [8192, 2048, 16384, 512], ["full", "causal"], ["fa2"], backward=True),
+        Section("backward-scores", [128], [8192], ["full", *MODIFIED], ["flex"], backward=True),
+        Section("backward-scores", [128], [8192], ["dropout"], ["fa2"], backward=True),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
     ],
 }
@@ -125,6 +148,7 @@ def parse_options(arguments=None, description=None):
     parser.add_argument("--against")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--milliseconds", type=float, default=300)
+    parser.add_argument("--energy-seconds", type=float, default=0)
     parser.add_argument("--bursts", action="store_true")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--plan", action="store_true")
@@ -202,7 +226,8 @@ class Budget:
         """What a cell is expected to take; peers compile each head dimension and case once."""
         peers = [peer for peer in section.peers if not refusal(peer, CASES[case])]
         rivals = len(peers) + len(section.variant) * (2 if self.options.against else 1)
-        each = self.options.rounds * self.options.milliseconds / 1000
+        half = self.options.milliseconds / 2000
+        each = self.options.rounds * (half + max(half, self.options.energy_seconds))
         if self.options.bursts:
             each += 0.1
         return CELL_SECONDS + rivals * each * 1.05 + sum(

@@ -83,6 +83,8 @@ def compare_line(row, name):
             said.append(form % row[key][name])
     if energy_of(row, name):
         said.append("%.2f J/TFLOP" % energy_of(row, name))
+    said += ["%s busy %.0f %%" % item for item in row.get("busy", {}).get(name, {}).items()]
+    said += ["clock lowered by %s %.2f" % item for item in row.get("reasons", {}).get(name, {}).items()]
     same = name.replace("ours", "before", 1)  # the same variant of another build
     others = [other for other in row["tflops"] if not is_own(other) or other == same]
     if name.startswith("ours") and others:
@@ -221,17 +223,28 @@ def shares(rows):
 
 
 def window(rows):
-    """Visited tiles beside those of causal attention, of the same section."""
+    """Visible pairs and visited tiles beside those of causal attention, or of what rows name as their base, of the same
+    section."""
+    base = rows[0].get("base", "causal")
+
+    def visible(row):
+        return row["tflops"].get("ours")
+
     def speed(row):
         ratio = visited_of(row)
         return row["tflops"]["ours"] * ratio if ratio and "ours" in row["tflops"] else None
-    causal = {(row["d"], row["n"]): speed(row) for row in rows if row["case"] == "causal"}
-    lines = ["TFLOP/s of visible pairs and of visited tiles; the latter as a part of causal attention's:", ""]
-    lines += header("d", "n", "case", "visible", "visited / visible", "visited", "of causal")
+
+    def part(speed_of, row):
+        beside = [speed_of(other) for other in rows if (other["d"], other["n"], other["case"]) == (row["d"], row["n"], base)]
+        mine = speed_of(row) if row["case"] != base else None
+        return number(mine / beside[0]) if mine and beside and beside[0] else ""
+    with_visible = "base" in rows[0]
+    lines = ["TFLOP/s of visible pairs and of visited tiles; the latter as a part of causal attention's:" if not with_visible else
+             f"{section_of(rows[0])}, TFLOP/s of visible pairs and of visited tiles; both as parts of those of `{base}`:", ""]
+    lines += header("d", "n", "case", "visible", *[f"of {base}"] * with_visible, "visited / visible", "visited", f"of {base}")
     for row in sorted(rows, key=lambda row: row["d"]):
-        mine, beside = speed(row), causal.get((row["d"], row["n"]))
-        lines.append(line(row["d"], row["n"], row["case"], figure(row, "ours") or "none", number(visited_of(row)),
-                          number(mine, 0), number(mine / beside) if row["case"] != "causal" and mine and beside else ""))
+        lines.append(line(row["d"], row["n"], row["case"], figure(row, "ours") or "none",
+                          *[part(visible, row)] * with_visible, number(visited_of(row)), number(speed(row), 0), part(speed, row)))
     return lines + (["", *rivals(rows)] if peers_of(rows) else reasons(rows))
 
 
@@ -302,6 +315,8 @@ TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", 
           ("ablation", ("ablation",), ablation),
           ("orders", ("orders", "orders-q", "orders-kv", "orders-fused"), orders), ("gallery", ("gallery",), gallery),
           ("backward-gallery", ("backward-gallery",), gallery),
+          *((part + name, (part + name,), window) for part in ("", "backward-")
+            for name in ("documents", "packed", "limits", "blocks", "sinks")),
           ("estimates", (), estimates)]
 
 

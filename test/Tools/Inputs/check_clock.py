@@ -38,9 +38,11 @@ clock = gpu_clock.time = Clock()
 class Nvml:
     """500 W, in steps of the energy counter each `step` seconds; the clock that the last launch left."""
     def __init__(self, step=0.01, absent=()):
-        self.step, self.absent, self.clock = step, absent, 1980
+        self.step, self.absent, self.clock, self.taken, self.freed = step, absent, 1980, [], 0
 
     def __getattr__(self, name):
+        if "EventReasons" in name:  # of an older driver
+            raise AttributeError(name)
         return lambda *arguments: 3 if name in self.absent else getattr(self, "do_" + name)(
             *(getattr(argument, "_obj", argument) for argument in arguments))
 
@@ -63,6 +65,29 @@ class Nvml:
     def do_nvmlDeviceGetFieldValues(self, device, count, field):
         assert count == 1 and field.field == 186
         field.value = 480000
+        return 0
+
+    def do_nvmlDeviceGetCurrentClocksThrottleReasons(self, device, value):
+        value.value = 4 if clock.now < 1e9 else 0
+        return 0
+
+    def do_nvmlGpmSampleAlloc(self, sample):
+        self.taken.append(clock.now)
+        sample.value = len(self.taken)
+        return 0
+
+    def do_nvmlGpmSampleGet(self, device, sample):
+        assert device.value == 7 and sample.value == len(self.taken)
+        return 0
+
+    def do_nvmlGpmSampleFree(self, sample):
+        self.freed += 1
+        return 0
+
+    def do_nvmlGpmMetricsGet(self, asked):
+        assert asked.version == 1 and asked.count == 2 and [asked.metrics[i].metric for i in range(3)] == [2, 5, 0]
+        self.between = self.taken[asked.first - 1], self.taken[asked.last - 1]
+        asked.metrics[0].value, asked.metrics[1].status = 98.5, 3
         return 0
 
     def do_nvmlDeviceGetPowerUsage(self, device, value):
@@ -89,7 +114,7 @@ with gpu_clock.Readings(meter) as readings:
     while len(readings.samples) < 3:
         time.sleep(0.001)
 count = len(readings.samples)
-assert readings.samples[0] == gpu_clock.Sample(0.0, 0.0, 1980, 480) and not readings.thread.is_alive()
+assert readings.samples[0] == gpu_clock.Sample(0.0, 0.0, 1980, 480, 4) and not readings.thread.is_alive()
 assert readings.between(0, 1) == readings.samples and readings.between(0.5, 1) == []
 
 
@@ -114,7 +139,10 @@ def rival(name, seconds, mhz, nvml):
         for readings in open_readings:
             meter = readings.meter
             if meter:
-                readings.samples.append(gpu_clock.Sample(clock.now, meter.joules(), meter.mhz(), meter.watts()))
+                count = len(readings.samples)
+                readings.samples.append(gpu_clock.Sample(
+                    clock.now, meter.joules(), meter.mhz(), meter.watts(), meter.reasons(),
+                    meter.monitors() if readings.monitored and count % gpu_clock.APART == 0 else None))
     return run
 
 
@@ -132,9 +160,20 @@ for name, figure in figures.items():
     assert log.count(name) == 4 + 3 * 2 * launches * chunks and len(figure.milliseconds) == 3 * chunks
     assert abs(launches * chunks * figure.time() - 100) <= 2 * figure.time()
     assert abs(len(figure.samples) - 3 * launches * chunks) <= 3
+    assert figure.reasons() == {"power": 1.0} and figure.busy() == {} and not nvml.taken
 turns = [name for before, name in zip(["", *log], log) if name != before]
 # To know how long a launch takes; hot, cool; cool, hot; hot, cool.
 assert turns == ["hot", "cool", "hot", "cool", "hot", "cool"], turns
+
+# A window of energy: the timed part lasts as long, and monitors say what is busy in it; of what NVML lacks nothing is said.
+log.clear()
+nvml = Nvml()
+figure = gpu_clock.time_rivals({"hot": rival("hot", 0.002, 1500, nvml)}, 200, 3, gpu_clock.Meter("GPU-1", nvml), 2000)["hot"]
+assert len(log) == 4 + 3 * (50 + 1000) and 5.9 < figure.seconds <= 6 and abs(figure.watts() - 500) < 5, figure.seconds
+assert figure.busy() == {"sm": 98.5} and nvml.freed == len(nvml.taken) > 60
+assert 1.8 < nvml.between[1] - nvml.between[0] <= 2
+lacking = gpu_clock.Meter("GPU-1", Nvml(absent=["nvmlGpmSampleAlloc", "nvmlDeviceGetCurrentClocksThrottleReasons"]))
+assert lacking.monitors() is None and lacking.reasons() is None
 
 # A counter that moves too seldom says nothing: readings of the power do.
 figure = gpu_clock.time_rivals({"hot": rivals["hot"]}, 40, 1, gpu_clock.Meter("GPU-1", Nvml(step=1e6)))["hot"]

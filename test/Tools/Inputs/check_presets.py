@@ -9,6 +9,7 @@ sys.modules["torch"] = None  # importing it fails, also where it is installed
 import estimate
 import gpu_cases
 import gpu_gallery
+import gpu_masks
 import gpu_presets
 from gpu_cases import program, refusal
 from gpu_presets import CASES
@@ -42,6 +43,10 @@ for d in (64, 128, 256):
 for name in ("full", "tanh", "alibi", "softcap", "window", "document"):
     assert "flex" in cells["scores", True, 128, 8192, name].peers
 assert cells["scores", True, 128, 8192, "dropout"].peers == ["fa2"]
+for preset in ("sm_90a", "sm_80"):
+    for name, peer in ("tanh", "flex"), ("document", "flex"), ("dropout", "fa2"):
+        assert [s.peers for s in gpu_presets.PRESETS[preset] if s.name == "backward-scores" and name in s.case] == [[peer]]
+    assert all(512 in s.n for s in gpu_presets.PRESETS[preset] if s.name == "backward")
 # Every program of the gallery that takes batches, beside FlexAttention, where that can say it.
 for name in gpu_presets.TIMED:
     for section in ("gallery", "backward-gallery"):
@@ -80,7 +85,7 @@ assert {peer for section in gpu_presets.remove_peers(sections, {"fa4": "why"}) f
 assert gpu_presets.parse_variant("rows=128,leave_out=a+b") == {"rows": 128, "leave_out": "a,b"}
 
 # Each program compiles, and what its tiles visit is known; peers are refused by a reason alone.
-seen = {}
+seen, besides = {}, {}
 for preset in gpu_presets.PRESETS:
     for section in gpu_presets.PRESETS[preset]:
         for d, n, name in section.cells():
@@ -89,7 +94,9 @@ for preset in gpu_presets.PRESETS:
                 assert (not refusal(peer, case) or name in gpu_gallery.GALLERY
                         or peer in ("fa3", "fa4") and name in ("softcap", "alibi", "document"))
             key = (preset, d, name, section.lse)
-            if key not in seen:
+            if section.base:
+                besides.setdefault((d, n, name), []).append(section)
+            elif key not in seen:
                 seen[key] = estimate.visited(
                     compiler, program(case, d, section.lse), preset, "NVIDIA H200",
                     (2, heads, case.key_heads(heads), 8192, 8192), {}, 4 * 2 * heads * case.visible(8192) * case.pair_size(d))
@@ -101,6 +108,35 @@ for preset in gpu_presets.PRESETS:
                 else:
                     assert 1 <= seen[key] < 1.5, (key, seen[key])
 assert seen["sm_90a", 128, "window", True] > seen["sm_90a", 128, "causal", True] > 1.01
+
+# Masks that are data stand beside one case, which is measured at the same size; what they visit is counted from their lengths.
+ratios = {}
+for (d, n, name), sections in besides.items():
+    case = CASES[name]
+    assert {section.backward for section in sections} == {False, True}, name
+    assert not any(refusal(peer, case) for section in sections for peer in section.peers), name
+    for section in sections:
+        assert (d, n, section.base) in besides
+        if not case.lengths and not case.visits:
+            assert name.endswith("window-128")
+            continue
+        each = len(case.lengths(n)) if case.packed else 1
+        tiles = estimate.block_and_step(compiler, program(case, d, True), "sm_90a", "NVIDIA H200",
+                                        (each, 16, 16, n // each, n // each), {}, section.backward)
+        ratios[name, n, section.backward] = gpu_cases.visits(case, n, *tiles, section.backward) / case.visible(n)
+assert all(1 <= ratio < 1.7 for ratio in ratios.values()), ratios
+assert cells["limits", True, 128, 8192, "limits_documents"].base == "causal"
+assert ratios["limits_causal", 8192, False] == ratios["causal", 8192, False] == 1.015625
+assert ratios["packed-64", 16384, False] > ratios["packed-12", 16384, False] > ratios["causal", 16384, False]
+assert ratios["documents-12", 16384, True] > ratios["documents-12", 16384, False], "of whole blocks"
+# Tiles of 192 x 80, as docs/performance.md counts them: by warpgroups, and by blocks.
+assert [round(gpu_cases.visits(CASES["documents-8"], 8192, rows, 80, False) / CASES["documents-8"].visible(8192), 2)
+        for rows in (64, 192)] == [1.19, 1.46]
+assert [max(gpu_masks.SETS[name](16384)) for name in ("12", "12-equal", "64", "long")] == [4331, 1366, 1295, 8192]
+assert all(sum(lengths(n)) == n for lengths in gpu_masks.SETS.values() for n in (777, 16384))
+assert [CASES["blocks-%s" % part].visible(16384) / 16384**2 for part in ("0.10", "0.25", "0.50")] == [13 / 128, 0.25, 0.5]
+assert CASES["window-128"].key_heads(CASES["window-128"].heads) == 8
+
 assert refusal("cudnn", CASES["tanh"]) and refusal("cudnn", CASES["dropout"]) and refusal("flex", CASES["dropout"])
 assert CASES["gqa"].key_heads(32) == 4 and CASES["gqa"].key_heads(8) == 1 and CASES["full"].key_heads(8) == 8
 
