@@ -225,6 +225,14 @@ static FailureOr<SmallVector<int64_t>> gridOf(tile::FuncOp func, ArrayRef<Argume
   return grid;
 }
 
+/// Name an argument of a launch, or number it from 1 where it has no name.
+static std::string describeArgument(tile::FuncOp func, size_t i) {
+  if (auto name = func.getArgAttrOfType<StringAttr>(i, tile::TileDialect::kNameAttr))
+    return "argument '" + name.str() + "'";
+  return "argument " + std::to_string(i + 1) + " of " +
+         std::to_string(func.getNumLaunchArguments());
+}
+
 /// Check that views and tensor maps are bound to memory of the rank of their view.
 static LogicalResult checkMemory(tile::FuncOp func, ArrayRef<Argument> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -233,16 +241,18 @@ static LogicalResult checkMemory(tile::FuncOp func, ArrayRef<Argument> arguments
       of = func.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kMapOfAttr).getInt();
     auto view = dyn_cast<tile::ViewType>(func.getArgumentTypes()[of]);
     if (view && arguments[i].memory.sizes.size() != static_cast<size_t>(view.getRank()))
-      return func.emitError() << "argument " << i << " takes memory of rank " << view.getRank()
-                              << ", got " << arguments[i].memory.sizes.size();
+      return func.emitError() << describeArgument(func, i) << " takes memory of rank "
+                              << view.getRank() << ", got " << arguments[i].memory.sizes.size()
+                              << "; give a size for each dimension";
     if (!view || !view.getOrder())
       continue;
     const Memory &memory = arguments[i].memory;
     int64_t rows = view.getRank() - 2, box = view.getOrder().getRows();
     if (memory.sizes[rows] % box != 0 || memory.strides[rows] != memory.sizes.back())
-      return func.emitError() << "argument " << i << " takes rows without gaps, a multiple of "
-                              << box << ", got " << memory.sizes[rows] << " of "
-                              << memory.sizes.back() << " every " << memory.strides[rows];
+      return func.emitError() << describeArgument(func, i)
+                              << " takes rows without gaps, a multiple of " << box << ", got "
+                              << memory.sizes[rows] << " of " << memory.sizes.back() << " every "
+                              << memory.strides[rows];
   }
   return success();
 }

@@ -53,6 +53,8 @@ struct CostFacts {
 
   /// Return what rates and intensities count: visible pairs, or visited tiles without those.
   double flops() const { return visible.value_or(work.products()); }
+  /// Return the bytes that tiles load and store: L2 serves them, for a tile that several blocks
+  /// load comes from HBM once; of a CPU, its caches.
   double tiled() const { return work.loaded + work.stored; }
   static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
   double intensity() const { return ratio(flops(), compulsory); }

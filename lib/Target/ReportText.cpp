@@ -91,7 +91,8 @@ static void printCost(raw_ostream &os, const CostFacts &cost, const ReportOption
   os << format("; %.4g special functions, %.4g other operations\n", work.special, work.arithmetic);
   if (work.dependsOnData)
     os << "  work that depends on values in memory is counted as if done for every tile\n";
-  os << format("  HBM: %.4g bytes by tiles; standard attention %.4g (%.1f times); at least %.4g "
+  os << (options.target.starts_with("cpu") ? "  caches" : "  L2")
+     << format(": %.4g bytes by tiles; HBM: standard attention %.4g (%.1f times), at least %.4g "
                "(%.1f times)\n",
                cost.tiled(), cost.standard, cost.ratio(cost.standard, cost.tiled()),
                cost.compulsory, cost.ratio(cost.standard, cost.compulsory));

@@ -139,9 +139,10 @@ llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> argumen
   for (auto [number, argument] : llvm::enumerate(arguments))
     for (int64_t size : argument.sizes())
       if (size < 0 || size > std::numeric_limits<int32_t>::max())
-        return llvm::createStringError("argument " + std::to_string(number) + " of kernel '" +
+        return llvm::createStringError("argument " + std::to_string(number + 1) + " of " +
+                                       std::to_string(arguments.size()) + " of kernel '" +
                                        name.str() + "' has a dimension of " + std::to_string(size) +
-                                       ", expected less than 2^31");
+                                       ", expected 0 to 2^31 - 1; use fewer or shorter sequences");
   for (const Argument &argument : arguments)
     common.push_back(const_cast<void *>(argument.address()));
   int64_t count = 0;

@@ -201,12 +201,32 @@ static llvm::Error bindData(const ManifestArgument &info, const fa_tensor &tenso
   return bindAddress(info, tensor.data ? reinterpret_cast<void *>(address) : nullptr, bound);
 }
 
-static llvm::Error unknownArgument(const Manifest &manifest, StringRef name) {
+static std::string namesOfArguments(const Manifest &manifest) {
   std::string names;
   for (const ManifestArgument &known : manifest.arguments)
     if (known.isBound())
       names += (names.empty() ? "" : ", ") + known.name;
-  return error("entry @", manifest.entry, " has no argument '", name, "'; it has ", names);
+  return names;
+}
+
+static llvm::Error unknownArgument(const Manifest &manifest, StringRef name) {
+  return error("entry @", manifest.entry, " has no argument '", name, "'; it has ",
+               namesOfArguments(manifest));
+}
+
+/// Say that a launch lacks an argument; what flows back into gradients is said to be that.
+static llvm::Error unboundArgument(const Manifest &manifest, const ManifestArgument &argument) {
+  StringRef of = argument.name;
+  int64_t known = of.consume_front("d") ? manifest.find(of) : -1;
+  bool flowsBack = StringRef(manifest.entry).ends_with("_backward") && known >= 0 &&
+                   argument.kind == ManifestArgument::Input &&
+                   manifest.arguments[known].kind == ManifestArgument::Input;
+  if (flowsBack)
+    return error("argument '", argument.name, "' of entry @", manifest.entry,
+                 " is not bound; it is the gradient of '", of,
+                 "', which flows back: pass a tensor of the sizes of '", of, "'");
+  return error("argument '", argument.name, "' of entry @", manifest.entry,
+               " is not bound; pass each of ", namesOfArguments(manifest));
 }
 
 /// Bind everything but the data of workspaces, which is their offset; addresses and scalars of the
@@ -250,8 +270,7 @@ static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arg
   }
   for (size_t i = 0; i < count; ++i) {
     if (!seen[i] && manifest.arguments[i].isBound())
-      return error("argument '", manifest.arguments[i].name, "' of entry @", manifest.entry,
-                   " is not bound");
+      return unboundArgument(manifest, manifest.arguments[i]);
     bound.shapes[i] = bound.arguments[i].sizes;
   }
   if (llvm::Error failed = manifest.resolve(bound.shapes))

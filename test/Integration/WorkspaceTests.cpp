@@ -25,13 +25,13 @@ struct Sizes {
   int64_t batch, hq, hk, sq, sk, d = 64;
 };
 
-/// Describe a program of gradients, and how many numbers of f32 each query row and head, and each
-/// key row and query head, may take.
+/// Describe a program of gradients, and how many numbers of f32 each query row and head, each key
+/// row and key head, and each key row and query head may take.
 struct Program {
   const char *name;
   /// Clauses of the attention; a capture's type, the names of its sizes, and where it is read.
   std::string with, type, sizes, indices;
-  int64_t ofRow = 2, ofKey = 0;
+  int64_t ofRow = 2, ofKey = 0, ofKeyAndHead = 0;
 };
 
 class Workspaces : public testing::TestWithParam<Program> {};
@@ -40,20 +40,25 @@ class Workspaces : public testing::TestWithParam<Program> {};
 
 static std::string textOf(const Program &program) {
   std::string tensor = "tensor<?x?x?x64xbf16>", lse = "tensor<?x?x?xf32>", captured, region;
+  bool isNumber = program.type == "f32", hasRegion = isNumber || !program.indices.empty();
   if (!program.type.empty())
-    captured = ", %x: " + program.type + " {fa.name = \"x\", fa.dims = [" + program.sizes + "]}";
-  if (!program.indices.empty())
+    captured = ", %x: " + program.type + " {fa.name = \"x\"" +
+               (isNumber ? "" : ", fa.dims = [" + program.sizes + "]") + "}";
+  if (hasRegion) {
+    std::string extract =
+        "%e = tensor.extract %t[" + program.indices + "] : " + program.type + "\n";
     region = " score {\n^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, "
              "%sk: index, %t: " +
-             program.type + "):\n%e = tensor.extract %t[" + program.indices +
-             "] : " + program.type + "\n%r = arith.addf %s, %e : f32\nfa.yield %r : f32\n}";
+             program.type + "):\n" + (isNumber ? "" : extract) + "%r = arith.addf %s, " +
+             (isNumber ? "%t" : "%e") + " : f32\nfa.yield %r : f32\n}";
+  }
   return "func.func @f(%q: " + tensor + " {fa.name = \"q\"}, %k: " + tensor +
          " {fa.name = \"k\"}, %v: " + tensor + " {fa.name = \"v\"}" + captured + ") -> (" + tensor +
          " {fa.name = \"o\"}, " + lse +
          " {fa.name = \"lse\"}) {\n%o, %lse = fa.attention query(%q) key(%k) value(%v)" +
-         (program.indices.empty() ? "" : " captures(%x)") + program.with + region + " : (" +
-         tensor + ", " + tensor + ", " + tensor + (captured.empty() ? "" : ", " + program.type) +
-         ") -> (" + tensor + ", " + lse + ")\nreturn %o, %lse : " + tensor + ", " + lse + "\n}\n";
+         (hasRegion ? " captures(%x)" : "") + program.with + region + " : (" + tensor + ", " +
+         tensor + ", " + tensor + (captured.empty() ? "" : ", " + program.type) + ") -> (" +
+         tensor + ", " + lse + ")\nreturn %o, %lse : " + tensor + ", " + lse + "\n}\n";
 }
 
 /// Return the bytes of each workspace of the gradients.
@@ -105,9 +110,10 @@ countBytes(const Program &program, const CompileOptions &options, const Sizes &s
 /// schedulers count.
 static int64_t limitOf(const Program &program, const Sizes &sizes) {
   constexpr int64_t kTile = 256, kCounters = 64;
-  return 4 * sizes.batch * sizes.hq *
-             (program.ofRow * int64_t(llvm::alignTo(sizes.sq, kTile)) +
-              program.ofKey * int64_t(llvm::alignTo(sizes.sk, kTile))) +
+  int64_t rows = llvm::alignTo(sizes.sq, kTile), keys = llvm::alignTo(sizes.sk, kTile);
+  return 4 * sizes.batch *
+             (sizes.hq * (program.ofRow * rows + program.ofKeyAndHead * keys) +
+              sizes.hk * program.ofKey * keys) +
          kCounters;
 }
 
@@ -141,13 +147,16 @@ INSTANTIATE_TEST_SUITE_P(
         {"plain", "", "", "", ""},
         {"causal", " with [causal]", "", "", ""},
         {"window", " with [window<100, 0>]", "", "", ""},
-        {"alibi", " with [causal, alibi(%x)]", "tensor<?xf32>", "\"Hq\"", "", 2, 1},
+        {"alibi", " with [causal, alibi(%x)]", "tensor<?xf32>", "\"Hq\"", "", 2, 0, 1},
         {"bias", " with [bias(%x)]", "tensor<?x1x?x?xf32>", R"("B", "", "Sq", "Sk")", ""},
         {"broadcast", " with [bias(%x)]", "tensor<1x1x?x?xf32>", R"("", "", "Sq", "Sk")", ""},
         {"sink", " sink(%x)", "tensor<?xf32>", "\"Hq\"", "", 3},
         {"rows", "", "tensor<?xf32>", "\"Sq\"", "%i", 3},
         {"keys", "", "tensor<?xf32>", "\"Sk\"", "%j", 2, 1},
         {"columns", "", "tensor<?x?xf32>", R"("B", "Sk")", "%b, %j", 2, 1},
+        {"batches", "", "tensor<?xf32>", "\"B\"", "%b", 2, 1},
+        {"scalar", "", "f32", "\"\"", "", 2, 1},
+        {"headsAndKeys", "", "tensor<?x?xf32>", R"("Hq", "Sk")", "%h, %j", 2, 0, 1},
         {"own", "", "tensor<?x?x?xf32>", R"("B", "Hq", "Sk")", "%b, %h, %j"},
         {"full", "", "tensor<?x?x?x?xf32>", R"("B", "Hq", "Sq", "Sk")", "%b, %h, %i, %j"}}),
     [](const auto &info) { return std::string(info.param.name); });

@@ -14,6 +14,7 @@
 
 // ONLINE: entry @f for cpu, variant main: always
 // ONLINE: kernel @f grid {{.*}} = 2 x 8 x 16
+// ONLINE: caches: {{.*}} bytes by tiles; HBM: standard attention
 // ONLINE: bound and time: no rates are known for cpu
 // ONLINE: input q: 2097152 bytes, O(N)
 // ONLINE: output o: 2097152 bytes, O(N)
@@ -35,14 +36,14 @@
 // GPU: role compute: 8 warps
 // GPU: ring: 2 x 128x64xbf16
 // GPU: work: 2.416e+09 FLOP of products in visited tiles, 2.15e+09 in visible pairs (1.124 of it visited)
-// GPU: HBM: 2.307e+07 bytes by tiles; standard attention 2.097e+08 (9.1 times); at least 8.389e+06 (25.0 times)
+// GPU: L2: 2.307e+07 bytes by tiles; HBM: standard attention 2.097e+08 (9.1 times), at least 8.389e+06 (25.0 times)
 // GPU: intensity: 256.2 FLOP a byte of inputs and outputs, 93.2 a byte of tiles
 // GPU: rates of H200 ({{.*}} TFLOP/s, 4.2 TB/s): tensor cores
 // GPU: bound by {{.*}} ms estimated
 
 // RUN: fa-opt %s --emit=report --report-json --shape=2,8,8,1024,1024 --target=sm_90a > %t.json
 // RUN: %python %S/Inputs/check_report.py %t.json "e['variant']['name'] == 'short'" "c['visited_flops'] == 36 * 128 * 128 * 4 * 64 * 16" \
-// RUN:   "c['visible_flops'] == 1024 * 1025 / 2 * 4 * 64 * 16" "c['tiled_bytes'] == 11 * 16384 * 128" \
+// RUN:   "c['visible_flops'] == 1024 * 1025 / 2 * 4 * 64 * 16" "c['l2_bytes'] == 11 * 16384 * 128" \
 // RUN:   "c['standard_bytes'] == 4 * 2097152 + 2 * 6 * 16 * 1024 * 1024" "s['stages'] == 2" "s['products_by'] == 'wgmma'" \
 // RUN:   "e['shape'] == {'B': 2, 'Hq': 8, 'Hk': 8, 'Sq': 1024, 'Sk': 1024}" "e['target'] == 'sm_90a'" "e['memory']['order'] == 1"
 

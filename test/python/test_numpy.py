@@ -97,7 +97,8 @@ class OnArrays(unittest.TestCase):
             self.launch()
 
     def test_says_what_is_missing(self):
-        with self.assertRaisesRegex(fa_mlir.Error, "argument 'lse' of entry @causal is not bound"):
+        words = "argument 'lse' of entry @causal is not bound; pass each of q, k, v, cap, o, lse"
+        with self.assertRaisesRegex(fa_mlir.Error, words):
             fa_mlir.compile(TEXT).launch(**self.arrays, cap=1.0, o=self.o)
 
     def test_prepared_launches(self):

@@ -168,8 +168,9 @@ INSTANTIATE_TEST_SUITE_P(Interpreter, Boxes, testing::Values(1, 2, 4));
 TEST(InterpreterBoxes, RefusesPartsOfBoxes) {
   Outcome outcome = interpret(headOf(4) + kAdded, {valuesOf(40 * 16, 1)}, 40 * 16, 1);
   EXPECT_FALSE(outcome.ran);
-  EXPECT_NE(outcome.message.find("takes rows without gaps, a multiple of 16, got 40"),
-            std::string::npos)
+  EXPECT_NE(
+      outcome.message.find("argument 2 of 2 takes rows without gaps, a multiple of 16, got 40"),
+      std::string::npos)
       << outcome.message;
 }
 

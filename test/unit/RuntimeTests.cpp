@@ -123,7 +123,8 @@ TEST_F(Runtime, RefusesToPrepareWhatNoLaunchTakes) {
   auto prepare = [&](size_t count) {
     return take(fa_prepare(program, launch.arguments.data(), count, &prepared));
   };
-  EXPECT_EQ(prepare(4), "argument 'lse' of entry @causal is not bound");
+  EXPECT_EQ(prepare(4),
+            "argument 'lse' of entry @causal is not bound; pass each of q, k, v, o, lse");
   launch.tensors[0].dtype = FA_F16;
   EXPECT_EQ(prepare(5), "'q' has dtype f16, expected f32");
   EXPECT_EQ(prepared, nullptr);
@@ -204,7 +205,19 @@ TEST_F(Runtime, RunsOnManyThreads) {
 
 TEST_F(Runtime, RefusesAMissingArgument) {
   launch.arguments.pop_back();
-  EXPECT_EQ(launch.run(program), "argument 'lse' of entry @causal is not bound");
+  EXPECT_EQ(launch.run(program),
+            "argument 'lse' of entry @causal is not bound; pass each of q, k, v, o, lse");
+}
+
+TEST_F(Runtime, RefusesGradientsWithoutWhatFlowsBack) {
+  fa_compile_options options = fa_compile_options_default();
+  options.backward = 1;
+  fa_program *gradients = compile(kCausal, &options);
+  EXPECT_EQ(
+      launch.run(gradients),
+      "argument 'do' of entry @causal_backward is not bound; it is the gradient of 'o', which "
+      "flows back: pass a tensor of the sizes of 'o'");
+  fa_program_free(gradients);
 }
 
 TEST_F(Runtime, RefusesAnUnknownArgument) {

@@ -92,11 +92,12 @@ struct ReportOptions {
 /// (see KernelTime), and bytes of every buffer and how they grow with
 /// the length: from the program's own buffers, evaluated at twice the lengths.
 ///
-/// Bytes of HBM are compared as by Dao et al., FlashAttention (2022), section 3.2,
+/// Bytes are compared as by Dao et al., FlashAttention (2022), section 3.2,
 /// theorem 2: standard attention moves O(N d + N^2) elements, tiled attention
 /// O(N^2 d^2 / M) with M elements of fast memory. The first is counted from the algorithm
-/// that writes and reads its scores and probabilities, the second from the tiles that the
-/// program loads and stores. Beside them stand the compulsory bytes, of each argument once.
+/// that writes and reads its scores and probabilities, which HBM serves; the second from the tiles
+/// that the program loads and stores, which L2 serves. Beside them stand the compulsory bytes of
+/// HBM, of each argument once.
 LogicalResult printReport(raw_ostream &os, ModuleOp module, const ReportOptions &options);
 
 } // namespace mlir::fa

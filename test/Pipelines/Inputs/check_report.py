@@ -17,8 +17,8 @@ SCHEDULE = dict.fromkeys(
 SECONDS = dict.fromkeys("tensor_cores special arithmetic shared_memory hbm estimate".split())
 COST = dict.fromkeys(
     "work_tiles visited_flops visible_flops flops special arithmetic operand_bytes depends_on_data "
-    "loaded_bytes stored_bytes added_bytes tiled_bytes standard_bytes standard_over_tiled compulsory_bytes "
-    "standard_over_compulsory intensity tiled_intensity rates_of device rates_are_of_device peak_flops "
+    "loaded_bytes stored_bytes added_bytes l2_bytes standard_bytes standard_over_l2 compulsory_bytes "
+    "standard_over_compulsory intensity l2_intensity rates_of device rates_are_of_device peak_flops "
     "hbm_bytes_per_second bound".split()) | {"seconds": SECONDS}
 BUFFER = dict.fromkeys("kind name bytes order".split())
 ENTRY = {
@@ -57,13 +57,13 @@ assert (s["registers"] is None) == (s["registers_unknown_because"] is not None)
 assert 0 < s["shared_bytes"] <= s["shared_limit"]
 assert s["occupancy"] == s["blocks"] * s["warps"] / 64
 assert sum(buffer["bytes"] for buffer in e["memory"]["buffers"]) == e["memory"]["bytes"]
-assert c["tiled_bytes"] == c["loaded_bytes"] + c["stored_bytes"]
+assert c["l2_bytes"] == c["loaded_bytes"] + c["stored_bytes"]
 assert 0 <= c["added_bytes"] <= c["stored_bytes"]
-if c["tiled_bytes"] > 0:
-    assert c["standard_over_tiled"] == c["standard_bytes"] / c["tiled_bytes"]
+if c["l2_bytes"] > 0:
+    assert c["standard_over_l2"] == c["standard_bytes"] / c["l2_bytes"]
     assert c["standard_over_compulsory"] == c["standard_bytes"] / c["compulsory_bytes"]
     assert c["intensity"] == c["flops"] / c["compulsory_bytes"]
-    assert c["tiled_intensity"] == c["flops"] / c["tiled_bytes"]
+    assert c["l2_intensity"] == c["flops"] / c["l2_bytes"]
 assert c["flops"] == (c["visited_flops"] if c["visible_flops"] is None else c["visible_flops"])
 for text in sys.argv[2:]:
     assert eval(text), (text, json.dumps(report, indent=1))

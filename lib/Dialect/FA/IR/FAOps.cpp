@@ -424,9 +424,11 @@ LogicalResult SumOp::verify() {
   auto input = cast<RankedTensorType>(getInput().getType());
   auto result = cast<RankedTensorType>(getResult().getType());
   ArrayRef<Axis> of = getOf().getAxes();
-  if (of.size() != 3 || of[0] != Axis::b || of[1] != Axis::h || !isCut(of[2]) ||
-      input.getRank() != 3 || !input.getElementType().isF32())
-    return emitOpError() << "(sum_c1) the input must be f32, of b, h and rows or keys, got "
+  bool known = of == ArrayRef(kRowAxes) || of == ArrayRef(kKeyAxes) ||
+               of == ArrayRef{Axis::b, Axis::h, Axis::keys};
+  if (!known || input.getRank() != 3 || !input.getElementType().isF32())
+    return emitOpError() << "(sum_c1) the input must be f32, of b, h and rows, or b, h or hk, and "
+                            "keys, got "
                          << input;
   llvm::SmallDenseSet<Axis> seen;
   bool some = llvm::all_of(getKept(), [&](Axis axis) {

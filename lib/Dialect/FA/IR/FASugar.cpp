@@ -98,7 +98,18 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
     if (parser.parseOptionalLess())
       return lacks(form);
     // The bits of a number, which parseFloat takes, are those of an f64.
-    bool bits = StringRef(parser.getCurrentLocation().getPointer()).starts_with("0x");
+    StringRef rest(parser.getCurrentLocation().getPointer());
+    bool bits = rest.starts_with("0x");
+    // An integer is meant as one more often than not.
+    StringRef digits = rest.take_while(llvm::isDigit), after = rest.drop_front(digits.size());
+    if (!digits.empty() && after.ltrim().starts_with(">")) {
+      bool isZero = digits.ltrim('0').empty();
+      InFlightDiagnostic error = parser.emitError(at);
+      error << "softcap takes a number with a decimal point, got " << digits;
+      if (isZero)
+        return error << "; leave softcap out for scores without a cap";
+      return error << "; write softcap<" << digits << ".0>";
+    }
     if (bits || parseQuietly(parser, [&] {
           return failure(parser.parseFloat(item.cap) || parser.parseGreater());
         }))
@@ -107,7 +118,8 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
     if (!(item.cap >= kLeastCap && item.cap <= kMostCap)) {
       SmallString<32> digits;
       llvm::raw_svector_ostream(digits) << llvm::format("%.9g", item.cap);
-      return parser.emitError(at) << "softcap takes a number from 1e-37 to 1e37, got " << digits;
+      return parser.emitError(at) << "softcap takes a number from 1e-37 to 1e37, got " << digits
+                                  << "; leave softcap out for scores without a cap";
     }
   } else if (name == "bias") {
     item.kind = Sugar::Bias;

@@ -143,11 +143,13 @@ Value fa::makeZeros(OpBuilder &b, Location loc, StringRef name, RankedTensorType
     return cast<RankedTensorType>(operand.getType()).getRank() == 3;
   };
   // Without a batch the first two dimensions, which b and h (or hk) number, are heads and tokens.
-  bool ofKeys = axes.back() == Axis::keys;
-  Axis heads = isInRow(query) ? Axis::b : Axis::h;
+  bool ofKeys = axes.back() == Axis::keys, ofKeyHeads = axes[1] == Axis::hk;
+  Axis heads = isInRow(ofKeyHeads ? key : query) ? Axis::b : axes[1];
   Axis tokens = !isInRow(ofKeys ? key : query) ? axes.back() : ofKeys ? Axis::hk : Axis::h;
-  auto block = MapBlocksOp::create(b, loc, name, ofKeys ? ValueRange{query, key} : query,
-                                   {heads, tokens}, type);
+  SmallVector<Value, 2> over{ofKeyHeads ? key : query};
+  if (ofKeys && !ofKeyHeads)
+    over.push_back(key);
+  auto block = MapBlocksOp::create(b, loc, name, over, {heads, tokens}, type);
   block.setBlocks({1, kSpan});
   block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(axes, query, key)));
   OpBuilder inner(b);

@@ -440,15 +440,23 @@ func.func @pairwise_c7(%q: tensor<2x4x8x64xf32>) {
 // -----
 
 func.func @sum_c1(%x: tensor<2x4x8xf16>) {
-  // expected-error @+1 {{(sum_c1) the input must be f32, of b, h and rows or keys, got 'tensor<2x4x8xf16>'}}
+  // expected-error @+1 {{(sum_c1) the input must be f32, of b, h and rows, or b, h or hk, and keys, got 'tensor<2x4x8xf16>'}}
   %s = fa.sum %x of <b, h, rows> to <h> : tensor<2x4x8xf16> -> tensor<4xf32>
   return
 }
 
 // -----
 
+func.func @sum_c1_heads(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{(sum_c1) the input must be f32, of b, h and rows, or b, h or hk, and keys, got 'tensor<2x4x8xf32>'}}
+  %s = fa.sum %x of <b, hk, rows> to <b> : tensor<2x4x8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
 func.func @sum_c1_axes(%x: tensor<2x4x8xf32>) {
-  // expected-error @+1 {{(sum_c1) the input must be f32, of b, h and rows or keys, got 'tensor<2x4x8xf32>'}}
+  // expected-error @+1 {{(sum_c1) the input must be f32, of b, h and rows, or b, h or hk, and keys, got 'tensor<2x4x8xf32>'}}
   %s = fa.sum %x of <h, b, rows> to <h> : tensor<2x4x8xf32> -> tensor<4xf32>
   return
 }

@@ -546,7 +546,7 @@ func.func @sugar_window(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: 
 // -----
 
 func.func @sugar_softcap(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{softcap takes a number from 1e-37 to 1e37, got 0}}
+  // expected-error @+1 {{softcap takes a number from 1e-37 to 1e37, got 0; leave softcap out for scores without a cap}}
   %o = fa.attention query(%q) key(%k) value(%v) with [softcap<0.0>]
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
@@ -555,7 +555,7 @@ func.func @sugar_softcap(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v:
 // -----
 
 func.func @sugar_softcap_small(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{softcap takes a number from 1e-37 to 1e37, got 9e-38}}
+  // expected-error @+1 {{softcap takes a number from 1e-37 to 1e37, got 9e-38; leave softcap out for scores without a cap}}
   %o = fa.attention query(%q) key(%k) value(%v) with [softcap<9.0e-38>]
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
@@ -564,7 +564,7 @@ func.func @sugar_softcap_small(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32
 // -----
 
 func.func @sugar_softcap_large(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{softcap takes a number from 1e-37 to 1e37, got 1e+38}}
+  // expected-error @+1 {{softcap takes a number from 1e-37 to 1e37, got 1e+38; leave softcap out for scores without a cap}}
   %o = fa.attention query(%q) key(%k) value(%v) with [softcap<1.0e38>]
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
@@ -819,8 +819,17 @@ func.func @sugar_softcap_bits(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>
 // -----
 
 func.func @sugar_softcap_integer(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{softcap is written softcap<c>, c a number from 1e-37 to 1e37 with a decimal point, such as softcap<50.0>}}
+  // expected-error @+1 {{softcap takes a number with a decimal point, got 50; write softcap<50.0>}}
   %o = fa.attention query(%q) key(%k) value(%v) with [softcap<50>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_softcap_none(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{softcap takes a number with a decimal point, got 0; leave softcap out for scores without a cap}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [softcap<0>]
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
 }

@@ -180,6 +180,7 @@ func.func private @axes(%a: tensor<?x64xbf16, #fa.axes<rows>>, %b: tensor<?x?xi1
 // CHECK-NEXT: } weights {
 // CHECK: fa.sum %[[Z]] of <b, h, keys> to <b, keys> : tensor<?x8x?xf32> -> tensor<?x?xbf16>
 // CHECK: fa.sum %[[Z]] of <b, h, keys> : tensor<?x8x?xf32> -> tensor<1xf32>
+// CHECK: fa.sum %[[Z]] of <b, hk, keys> to <keys> : tensor<?x8x?xf32> -> tensor<?xf32>
 func.func @pairwise(%q: tensor<?x8x?x64xf32>, %do: tensor<?x8x?x32xf32>, %k: tensor<?x2x?x64xf32>, %v: tensor<?x2x?x32xf32>,
                     %lse: tensor<?x8x?xf32>, %p: f32, %seed: i64) {
   %dq, %dk, %x, %y = fa.pairwise rows(%q, %do) columns(%k, %v) captures(%lse) dropout(%p, %seed, %seed) precision(ieee)
@@ -202,6 +203,7 @@ func.func @pairwise(%q: tensor<?x8x?x64xf32>, %do: tensor<?x8x?x32xf32>, %k: ten
     } sums [#fa.sum<0 [b, h, keys]>] : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>) -> tensor<?x8x?xf32>
   %0 = fa.sum %z of <b, h, keys> to <b, keys> : tensor<?x8x?xf32> -> tensor<?x?xbf16>
   %1 = fa.sum %z of <b, h, keys> : tensor<?x8x?xf32> -> tensor<1xf32>
+  %2 = fa.sum %z of <b, hk, keys> to <keys> : tensor<?x8x?xf32> -> tensor<?xf32>
   return
 }
 

@@ -315,7 +315,7 @@ def FA_SumOp : FA_Op<"sum", [Pure]> {
     whatever the machine. The input has the axes `of`, the result those of `to`.
 
     Constraints:
-    - (C1) The input is f32 and has the axes b, h and rows, or b, h and keys.
+    - (C1) The input is f32 and has the axes b, h and rows, b, h and keys, or b, hk and keys.
     - (C2) The result has the sizes of some of these, not of all, and `one` any number of times,
       and is of floats; without any it has one element.
 

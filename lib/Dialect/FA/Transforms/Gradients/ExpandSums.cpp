@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// fa.sum adds up a tensor of b, h and rows (or keys), whose last axis is contiguous.
+// fa.sum adds up a tensor of b, heads and rows (or keys), whose last axis is contiguous.
+// Heads are those of queries, h, or of keys, hk.
 // A block has the indices that are kept and loops over the others:
 //
 //   - rows or keys are kept: a vector along them;
@@ -30,7 +31,7 @@ class SumBlock {
 public:
   SumBlock(SumOp op)
       : op(op), builder(op), r(builder, op.getLoc()), kept(op.getKept()),
-        last(op.getOf().getAxes().back()) {}
+        heads(op.getOf().getAxes()[1]), last(op.getOf().getAxes().back()) {}
   void emit();
 
 private:
@@ -42,7 +43,7 @@ private:
   OpBuilder builder;
   BlockBuilder r;
   ArrayRef<Axis> kept;
-  Axis last;
+  Axis heads, last;
   /// The axis that a tile has 8 indices of, if any.
   std::optional<Axis> group;
   /// Where the tile is, by axis.
@@ -56,7 +57,7 @@ Value SumBlock::loops(ArrayRef<Axis> axes, Value sum, RankedTensorType type,
                       ArrayRef<int64_t> dims) {
   if (axes.empty()) {
     Value loaded = tile::LoadOp::create(builder, op.getLoc(), type, op.getInput(),
-                                        ValueRange{at[Axis::b], at[Axis::h], at[last]}, dims);
+                                        ValueRange{at[Axis::b], at[heads], at[last]}, dims);
     return r.add(sum, loaded);
   }
   Axis axis = axes.front();
@@ -81,7 +82,7 @@ static std::string nameOfInput(SumOp op) {
 void SumBlock::emit() {
   Location loc = op.getLoc();
   if (!keeps(last))
-    group = keeps(Axis::b) && !keeps(Axis::h) ? Axis::b : Axis::h;
+    group = keeps(Axis::b) && !keeps(heads) ? Axis::b : heads;
   SmallVector<Axis> cut(kept);
   llvm::erase(cut, Axis::one);
   auto block = MapBlocksOp::create(builder, loc, freeKernelName(op, nameOfInput(op) + "_sum"),
@@ -94,7 +95,7 @@ void SumBlock::emit() {
     block->setAttr(FADialect::kSizesAttr, source);
   builder.setInsertionPoint(block.getBody()->getTerminator());
   SmallVector<Axis> looped;
-  for (Axis axis : {Axis::b, Axis::h, last})
+  for (Axis axis : op.getOf().getAxes())
     if (keeps(axis))
       at[axis] = block.getFirst(axis);
     else

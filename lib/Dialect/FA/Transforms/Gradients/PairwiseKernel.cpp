@@ -226,7 +226,8 @@ void PairwiseKernel::emit(MutableArrayRef<Value> results) {
   // Sums of a head stand after others, so that what is carried over heads comes first; what blocks
   // add to, last. So what begins as zeros stands after the rest.
   auto place = [&](const Output &output) {
-    return std::pair(isShared(output) ? 2 : int(isOfHead(output)), output.result);
+    return std::tuple(isShared(output) ? 2 : int(isOfHead(output)), beginsAsZeros(output),
+                      output.result);
   };
   llvm::sort(outputs, [&](const Output &x, const Output &y) { return place(x) < place(y); });
   SmallVector<Value> inits;

@@ -19,13 +19,13 @@
 //           head loops over keys, and in that as one of keys does. It adds to the sums at a row in
 //           memory, in the order of keys: each weight is computed once, but blocks are few.
 //
-// A sum at fewer indices is added up from one at (b, h, keys), or (b, h, rows) if it
-// has rows, by fa.sum: in two stages of fixed order. Where key blocks are too few for a
-// device, on request, those of several query heads are computed a head at a time, in f32,
-// and added up by a kernel after that, in the order of the heads: more blocks, and as much
-// memory for each as a gradient of the queries in f32 takes. Sums with the same blocks share a
-// kernel, as long as the accumulators of its products have no more columns than a target
-// has registers for.
+// A sum at fewer indices is added up from one at (b, h, rows) if it has rows, else from one at
+// (b, h, keys) if it has h, else from one at (b, hk, keys), by fa.sum: in two stages of fixed
+// order. Where key blocks are too few for a device, on request, those of several query heads are
+// computed a head at a time, in f32, and added up by a kernel after that, in the order of the
+// heads: more blocks, and as much memory for each as a gradient of the queries in f32 takes. Sums
+// with the same blocks share a kernel, as long as the accumulators of its products have no more
+// columns than a target has registers for.
 //
 // A scatter is no sum of indices that are known: blocks of rows add its weights in memory, by
 // atomics, as they go.
@@ -230,7 +230,9 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
       kernel("_pairs", ValueRange{query, key}, axes).add({sum, type, i});
       continue;
     }
-    ArrayRef<Axis> whole = row ? ArrayRef(kRowAxes) : ArrayRef(kKeySumAxes);
+    // Blocks of keys add up a group's heads themselves, unless each block has a head of its own.
+    bool byHead = splitGroups || sum.has(Axis::h);
+    ArrayRef<Axis> whole = row ? ArrayRef(kRowAxes) : byHead ? ArrayRef(kKeySumAxes) : kKeyAxes;
     if (!sum.isProduct() && !(row && column) && !sameAxes(axes, whole)) {
       parts[i] = whole;
       SmallVector<Axis> stored = axesOfParts(whole, query, key);

@@ -467,6 +467,7 @@ struct ScheduleLoop : tile::impl::TileScheduleLoopBase<ScheduleLoop> {
   void schedule(Block &block);
   void scheduleStarts(Block &block);
   void chooseAll(Body &body);
+  void sayFewer(RingOp ring, int64_t bytes, int64_t sums);
   void fit(Body &body);
   void fitAll();
   void addSlots();
@@ -489,6 +490,24 @@ void ScheduleLoop::chooseAll(Body &body) {
   }
 }
 
+/// Say that a ring has fewer stages, for the program's rings took `bytes` and what it adds to
+/// memory takes `sums`: by a remark where the number was asked for, else to those who ask for
+/// decisions.
+void ScheduleLoop::sayFewer(RingOp ring, int64_t bytes, int64_t sums) {
+  std::string tile = describeTile(ring.getType());
+  std::string added = sums ? ", what it adds to memory " + std::to_string(sums) : "";
+  int64_t left = ring.getType().getStages(), limit = sharedLimit;
+  if (!stages.empty())
+    emitRemark(ring.getLoc()) << "ring of " << tile << ": " << left
+                              << " stages, since the program's rings take " << bytes << " bytes"
+                              << added << " and the limit is " << limit;
+  else
+    fa::remarkPassed(*this, ring.getLoc(), "stages")
+        << fa::decision("ring of {0} with a stage less", tile) << remark::metric("stages", left)
+        << remark::reason("the program's rings take {0} bytes{1} and the limit is {2}", bytes,
+                          added, limit);
+}
+
 /// Take stages away, from the largest rings first, until the program fits.
 void ScheduleLoop::fit(Body &body) {
   if (sharedLimit <= 0)
@@ -503,10 +522,7 @@ void ScheduleLoop::fit(Body &body) {
       return;
     setStages(largest->ring, --largest->stages);
     body.place(*largest);
-    emitRemark(largest->ring.getLoc())
-        << "ring of " << describeTile(largest->ring.getType()) << ": " << largest->stages
-        << " stages, since the program's rings take " << bytes << " bytes and the limit is "
-        << sharedLimit.getValue();
+    sayFewer(largest->ring, bytes, /*sums=*/0);
   }
 }
 
@@ -611,11 +627,7 @@ void ScheduleLoop::fitAll() {
     if (!largest)
       return;
     setStages(largest, largest.getType().getStages() - 1);
-    emitRemark(largest.getLoc()) << "ring of " << describeTile(largest.getType()) << ": "
-                                 << largest.getType().getStages()
-                                 << " stages, since the program's rings take " << bytes << " bytes"
-                                 << (sums ? ", what it adds to memory " + std::to_string(sums) : "")
-                                 << " and the limit is " << sharedLimit.getValue();
+    sayFewer(largest, bytes, sums);
   }
 }
 

@@ -30,10 +30,20 @@
 // CHECK:             tile.load %[[X]]{{.*}} dims [2] : tensor<?x8x?xf32> -> tensor<128xf32>
 // CHECK-NOT:       tile.reduce
 // CHECK:           tile.store
-func.func @sums(%x: tensor<?x8x?xf32>) -> (tensor<8xf32>, tensor<?xf32>, tensor<1xbf16>, tensor<?x?xf32>) {
+// Parts of key heads are added up alike.
+// CHECK:         fa.map_blocks @sums_sum4 over(%[[X]]) axes(keys by 128)
+// CHECK:           scf.for %[[B:.*]] = %c0{{.*}} step %c1
+// CHECK:             scf.for %[[HK:.*]] = %c0{{.*}} step %c1
+// CHECK:               tile.load %[[X]][%[[B]], %[[HK]], %{{.*}}] dims [2] : tensor<?x8x?xf32> -> tensor<128xf32>
+// CHECK:         fa.map_blocks @sums_sum5 over(%[[X]]) axes()
+// CHECK:           scf.for %{{.*}} step %c8
+// CHECK:           tile.reduce addf {{.*}} tensor<8x8xf32> -> tensor<8xf32>
+func.func @sums(%x: tensor<?x8x?xf32>) -> (tensor<8xf32>, tensor<?xf32>, tensor<1xbf16>, tensor<?x?xf32>, tensor<?xf32>, tensor<1xf32>) {
   %0 = fa.sum %x of <b, h, keys> to <h> : tensor<?x8x?xf32> -> tensor<8xf32>
   %1 = fa.sum %x of <b, h, keys> to <b> : tensor<?x8x?xf32> -> tensor<?xf32>
   %2 = fa.sum %x of <b, h, keys> : tensor<?x8x?xf32> -> tensor<1xbf16>
   %3 = fa.sum %x of <b, h, keys> to <b, keys> : tensor<?x8x?xf32> -> tensor<?x?xf32>
-  return %0, %1, %2, %3 : tensor<8xf32>, tensor<?xf32>, tensor<1xbf16>, tensor<?x?xf32>
+  %4 = fa.sum %x of <b, hk, keys> to <keys> : tensor<?x8x?xf32> -> tensor<?xf32>
+  %5 = fa.sum %x of <b, hk, keys> : tensor<?x8x?xf32> -> tensor<1xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<8xf32>, tensor<?xf32>, tensor<1xbf16>, tensor<?x?xf32>, tensor<?xf32>, tensor<1xf32>
 }

@@ -36,3 +36,19 @@ func.func @packed(%q: tensor<8x?x64xbf16> {fa.name = "q"}, %k: tensor<2x?x64xbf1
        tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> (tensor<8x?x64xbf16>, tensor<8x?xf32>)
   return %o, %lse : tensor<8x?x64xbf16>, tensor<8x?xf32>
 }
+
+// A number that a score reads takes a sum of each key head: keys of no sequence add 0 to it, too.
+// CHECK:      %[[ZEROS:.*]] = fa.map_blocks @number_backward_keys_zero over(%[[K:[a-z0-9]+]]) axes(b, hk by 128) {{.*}} -> tensor<1x2x?xf32>
+// CHECK:      %[[PARTS:.*]]:3 = fa.map_blocks @number_backward_keys over(%[[K]]) starts(%{{.*}}) inits(%[[ZEROS]]) axes(hk, keys by ?)
+// CHECK:      fa.sum %[[PARTS]]#2 of <b, hk, keys> {{.*}}: tensor<1x2x?xf32> -> tensor<1xf32>
+func.func @number(%q: tensor<8x?x64xbf16> {fa.name = "q"}, %k: tensor<2x?x64xbf16> {fa.name = "k"},
+                  %v: tensor<2x?x64xbf16> {fa.name = "v"}, %x: f32 {fa.name = "x"},
+                  %cu: tensor<?xi32> {fa.name = "cu"}) -> (tensor<8x?x64xbf16>, tensor<8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%x) sequences(query_starts(%cu) key_starts(%cu)) score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: f32):
+      %r = arith.mulf %s, %t : f32
+      fa.yield %r : f32
+    } : (tensor<8x?x64xbf16>, tensor<2x?x64xbf16>, tensor<2x?x64xbf16>, f32, tensor<?xi32>, tensor<?xi32>)
+      -> (tensor<8x?x64xbf16>, tensor<8x?xf32>)
+  return %o, %lse : tensor<8x?x64xbf16>, tensor<8x?xf32>
+}

@@ -96,13 +96,16 @@ func.func @heads(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> tensor
 // the blocks of rows or keys, where it is stored pair by pair.
 
 // CHECK-LABEL: func.func @sums(
-// CHECK:         %[[KEYS:.*]]:5 = fa.map_blocks @sums_keys over(%{{.*}}) axes(b, hk, keys by ?) : tensor<?x2x?x64xf32> -> (tensor<?x8x?xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>)
-// Each head of the group has a sum of its own.
-// CHECK:           scf.for %[[H:.*]] = %{{.*}} {
+// CHECK:         %[[KEYS:.*]]:5 = fa.map_blocks @sums_keys over(%{{.*}}) axes(b, hk, keys by ?) : tensor<?x2x?x64xf32> -> (tensor<?x2x?xf32>, tensor<?x2x?xf32>, tensor<?x2x?xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>)
+// Sums at h are of each head of the group, others are carried over all of them.
+// CHECK:           %[[G:.*]]:3 = scf.for %[[H:[a-z0-9]+]] = %{{.*}} -> (tensor<?xf32, #fa.axes<keys>>, tensor<?xf32, #fa.axes<keys>>, tensor<?xf32, #fa.axes<keys>>) {
 // CHECK:             %[[S:.*]]:5 = scf.for %{{.*}} -> (tensor<?xf32, #fa.axes<keys>>,
 // CHECK:               tile.reduce addf %{{.*}} dim 1 : tensor<?x?xf32, #fa.axes<keys, rows>> -> tensor<?xf32, #fa.axes<keys>>
 // CHECK:             }
-// CHECK:             tile.store %[[S]]#0, %{{.*}}[%{{.*}}, %[[H]], %{{.*}}] dims [2]
+// CHECK:             tile.store %[[S]]#3, %{{.*}}[%{{.*}}, %[[H]], %{{.*}}] dims [2]
+// CHECK:             tile.store %[[S]]#4, %{{.*}}[%{{.*}}, %[[H]], %{{.*}}] dims [2]
+// CHECK:             scf.yield %[[S]]#0, %[[S]]#1, %[[S]]#2
+// CHECK:           tile.store %[[G]]#0, %{{.*}} dims [2] : tensor<?xf32, #fa.axes<keys>>, <?x2x?xf32>
 // CHECK:         %[[ROWS:.*]]:2 = fa.map_blocks @sums_rows over(%{{.*}}) axes(b, h, rows by ?) : tensor<?x8x?x64xf32> -> (tensor<?x8x?xf32>, tensor<?x8x?x?xf32>)
 // CHECK-SAME:      {fa.sizes = [array<i64: 0, 0, 0, 1, 0, 2>, array<i64: 0, 0, 0, 1, 0, 2, 1, 2>]}
 // CHECK-NEXT:    ^bb0(%[[B:[a-z0-9]+]]: index, %[[H:[a-z0-9]+]]: index, %[[I:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: !tile.view<?x8x?xf32>, %[[VIEW:[a-z0-9]+]]:
@@ -122,11 +125,11 @@ func.func @heads(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> tensor
 // CHECK:           scf.for
 // CHECK-NOT:         scf.for
 // CHECK:           tile.store %{{.*}} dims [1, 2]
-// CHECK:         %[[R0:.*]] = fa.sum %[[KEYS]]#0 of <b, h, keys> to <h> {{.*}}: tensor<?x8x?xf32> -> tensor<8xf32>
-// CHECK:         %[[R1:.*]] = fa.sum %[[KEYS]]#1 of <b, h, keys> {{.*}}: tensor<?x8x?xf32> -> tensor<1xf32>
-// CHECK:         %[[R2:.*]] = fa.sum %[[KEYS]]#2 of <b, h, keys> to <b>
+// CHECK:         %[[R0:.*]] = fa.sum %[[KEYS]]#3 of <b, h, keys> to <h> {{.*}}: tensor<?x8x?xf32> -> tensor<8xf32>
+// CHECK:         %[[R1:.*]] = fa.sum %[[KEYS]]#0 of <b, hk, keys> {{.*}}: tensor<?x2x?xf32> -> tensor<1xf32>
+// CHECK:         %[[R2:.*]] = fa.sum %[[KEYS]]#1 of <b, hk, keys> to <b>
 // CHECK:         %[[R3:.*]] = fa.sum %[[ROWS]]#0 of <b, h, rows> to <h, rows>
-// CHECK:         %[[R4:.*]] = fa.sum %[[KEYS]]#3 of <b, h, keys> to <b, keys>
+// CHECK:         %[[R4:.*]] = fa.sum %[[KEYS]]#2 of <b, hk, keys> to <b, keys>
 // CHECK:         return %[[R0]], %[[R1]], %[[R2]], %[[R3]], %[[R4]], %[[PAIRS]], %[[ROWS]]#1, %[[HEADS]], %[[KEYS]]#4
 func.func @sums(%x: tensor<?x8x?x64xf32>, %y: tensor<?x2x?x64xf32>)
     -> (tensor<8xf32>, tensor<1xf32>, tensor<?xf32>, tensor<8x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x8x?x?xf32>, tensor<8x?x?xf32>, tensor<?x8x?xf32>) {
