@@ -157,6 +157,9 @@ public:
   std::string str() const { return std::string(*this); }
   explicit operator std::string() const { return str(); }
   bool starts_with(StringRef prefix) const { return compare(0, prefix.size(), prefix) == 0; }
+  bool ends_with(StringRef suffix) const {
+    return size() >= suffix.size() && substr(size() - suffix.size()) == suffix;
+  }
   bool contains(StringRef text) const { return find(text) != npos; }
   bool consume_front(StringRef prefix) {
     if (!starts_with(prefix))
