@@ -112,10 +112,8 @@ constexpr Tiles kFusedKeys[] = {
 /// columns for each warpgroup, and weights stay in registers but for that product. What more
 /// registers would hold goes without: such blocks take the line above.
 constexpr Tiles kAsyncFusedKeys[] = {
-    {2, 64, kLight, 128, 128, 8, 1, /*gains=*/true},
-    {2, 128, kMedium, 64, 128, 8, 1, true},
-    {2, 128, kLimits, 64, 128, 8},
-    {2, 128, kBits, 64, 128, 8, 1, true},
+    {2, 64, kLight, 128, 128, 8, 1, /*gains=*/true}, {2, 128, kMedium, 64, 128, 8, 1, true},
+    {2, 128, kLimits, 64, 128, 8, 1, true},          {2, 128, kBits, 64, 128, 8, 1, true},
     {2, 128, kTiles, 64, 128, 8, 1, true},
 };
 /// Bands of so many keys a row, or more, gain where whole rows do: at d = 128 fused blocks have
@@ -132,9 +130,9 @@ constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWa
 struct Facts {
   bool products = false, sums = false, adds = false, scatters = false, sequences = false,
        masked = false;
-  /// Say whether a region computes a function, whether a mask reads elements along a tile, and
-  /// whether masks bound a loop on both sides, as far as is known closely.
-  bool functions = false, masksByData = false, narrowBand = false;
+  /// Say whether a region computes a function, and whether masks bound a loop on both sides, as far
+  /// as is known closely.
+  bool functions = false, narrowBand = false;
   int64_t headDim = 0, bytes = 0;
   /// The greatest number that all head dimensions are multiples of, and that of the blocks that
   /// masks divide positions of the loop into; 0 for none.
@@ -147,7 +145,7 @@ struct Facts {
 /// reads of captured tensors: an element for each pair of a row and a key; a mask, for each row or
 /// key. Then its length: masks of more than one comparison, weights of a score or with a function
 /// of it, and of these more where they hold a tile that is of no product. Say in `facts`
-/// whether there is such a function, or such an element of a mask. Columns of a tile lie in one
+/// whether there is such a function. Columns of a tile lie in one
 /// block of `block` positions, if that is not 0.
 RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<unsigned> positions,
                                     Facts &facts, int64_t block) {
@@ -178,7 +176,6 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
       most = std::max(most, extract ? kTensors : kMedium);
     } else if (of && isMask && extract) {
       most = std::max(most, kMedium);
-      facts.masksByData = true;
     }
   });
   most = std::max(most, isMask && ops > kComparison                   ? kSome
@@ -414,11 +411,11 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
         lineFor(async ? ArrayRef(kAsyncFusedKeys) : ArrayRef(kFusedKeys), facts, facts.pressure);
     auto gains = [&] {
       // Where blocks of rows and of keys are asynchronous, one that is not loses; a tile beside a
-      // mask, or of no product beside functions, which spills, has not been timed,
-      // nor has a mask that reads elements for each row or key. Of few pairs a row, as in narrow
-      // bands, the kernels before and after, which go over all rows, take more than is gained.
-      bool timed = async ? !(facts.pressure == kTiles && facts.masked) && !facts.masksByData &&
-                               !facts.narrowBand && !(facts.pressure == kMedium && facts.functions)
+      // mask, or of no product beside functions, which spills, has not been timed. Of few pairs a
+      // row, as in narrow bands, the kernels before and after, which go over all rows, take more
+      // than is gained.
+      bool timed = async ? !(facts.pressure == kTiles && facts.masked) && !facts.narrowBand &&
+                               !(facts.pressure == kMedium && facts.functions)
                          : info && !info->hasRoles();
       int64_t sharing = async ? sharingOfSums(line->rows, line->warps) : 1;
       return line->gains && timed && facts.headUnit % padFor(sharing, facts.bytes) == 0;
