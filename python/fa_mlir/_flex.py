@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import types
 from collections.abc import Sequence
@@ -107,8 +108,14 @@ class _Unknown(Exception):
     """A function depends on something that cannot be compared, so it is traced at each call."""
 
 
-def _fingerprint(x, tensors, depth=0):
-    """Return what decides a function's trace, as a value to compare; collect the tensors that it may read."""
+def _fingerprint(x, tensors, depth=0, guarded=False):
+    """Return what decides a function's trace, as a value to compare; collect the tensors that it may read.
+
+    `guarded`: what torch.compile, which runs this too, makes no guard of is not known.
+    """
+    inner = lambda y: _fingerprint(y, tensors, depth + 1, guarded)
+    # torch.compile does not get further than to what it guards.
+    runs = not torch.compiler.is_dynamo_compiling()
     if x is None or isinstance(x, (bool, int, float, str, torch.dtype, torch.device)):
         x = constant(x)
         # 0.0 and -0.0 are equal, a NaN is not equal to itself.
@@ -121,31 +128,63 @@ def _fingerprint(x, tensors, depth=0):
     if depth > 8:
         raise _Unknown
     if isinstance(x, (tuple, list)):
-        return type(x), tuple([_fingerprint(y, tensors, depth + 1) for y in x])
+        return type(x), tuple([inner(y) for y in x])
     if isinstance(x, dict):
-        return "dict", _fingerprint(tuple(x.items()), tensors, depth + 1)
+        return "dict", inner(tuple(x.items()))
     if isinstance(x, functools.partial):
         if torch.compiler.is_compiling():
             raise _Unknown
-        return "partial", _fingerprint((x.func, x.args, x.keywords), tensors, depth + 1)
+        return "partial", inner((x.func, x.args, x.keywords))
     if isinstance(x, types.FunctionType):
         if not hasattr(x, "__closure__"):  # torch.compile makes it only now
             raise _Unknown
         if x.__module__ and x.__module__.split(".")[0] == "torch" and not x.__closure__:
+            if x.__name__ in _ELSEWHERE:
+                raise _Unknown
             return "function", x
+        attributes = _attributes_of(x) if runs else {}
+        if runs and _looks_elsewhere(x.__code__) or guarded and attributes:
+            raise _Unknown
         cells = x.__closure__ or ()
         names = [name for name in _names_of(x.__code__) if name in x.__globals__]
-        return ("function", x.__code__, _fingerprint(x.__defaults__, tensors, depth + 1),
-                _fingerprint(x.__kwdefaults__, tensors, depth + 1),
-                tuple([_fingerprint(cell.cell_contents, tensors, depth + 1) for cell in cells]),
-                tuple([_fingerprint(x.__globals__[name], tensors, depth + 1) for name in names]))
+        return ("function", x.__code__, inner(x.__defaults__), inner(x.__kwdefaults__),
+                tuple([inner(cell.cell_contents) for cell in cells]), tuple([inner(x.__globals__[name]) for name in names]),
+                inner(attributes) if attributes else None)
+    if isinstance(x, types.BuiltinFunctionType) and runs and not _is_fixed(x):
+        raise _Unknown
     if isinstance(x, types.BuiltinFunctionType) or isinstance(x, types.ModuleType) and x.__name__ in _MODULES:
         return "object", x
     raise _Unknown
 
 
+def _attributes_of(function):
+    """Return the attributes of a function, without what functools.wraps and torch.compile note there."""
+    return {name: x for name, x in function.__dict__.items() if not name.startswith(("__", "_torch"))}
+
+
 # Modules whose names do not change.
 _MODULES = ("math", "numpy", "operator", "torch", "torch.nn", "torch.nn.functional", "torch.special")
+# Those whose built-in functions give the same for the same, by the first part of the name.
+_FIXED = ("math", "cmath", "_operator", "builtins", "_functools", "numpy", "torch")
+# Names by which a function finds, beside its arguments, what may change: in modules that are known otherwise, and anywhere.
+_ELSEWHERE = frozenset(("random", "initial_seed", "get_rng_state", "get_num_threads", "current_device", "globals", "vars", "eval",
+                        "exec", "__import__", "import_module", "__wrapped__"))
+
+
+def _is_fixed(function):
+    """Return whether a built-in function is one of a module, and not the method of an object, whose result may change."""
+    of = getattr(function, "__self__", None)
+    module = getattr(function, "__module__", None) or ""
+    return ((of is None or isinstance(of, types.ModuleType)) and module.split(".")[0] in _FIXED
+            and function.__name__ not in _ELSEWHERE)
+
+
+@functools.lru_cache(maxsize=_MOST)
+def _looks_elsewhere(code):
+    """Return whether code imports modules whose names may change, or looks for names in a way that does not say which."""
+    imports = [x.argval for x in dis.get_instructions(code) if x.opname == "IMPORT_NAME"]
+    return (not _ELSEWHERE.isdisjoint(code.co_names) or any(name not in _MODULES for name in imports)
+            or any(_looks_elsewhere(x) for x in code.co_consts if isinstance(x, types.CodeType)))
 
 
 def _names_of(code):
@@ -196,10 +235,14 @@ def _find_constants(score_mod, mask_mod, device, numbers):
     """Return _find_all's result for torch.compile, with the places of the captured tensors among all instead of them."""
     from ._translate import Untranslatable, describe
     tensors: list[torch.Tensor] = []
-    _fingerprint((score_mod, mask_mod), tensors)
+    names = " or ".join([describe(f) for f in (score_mod, mask_mod) if f is not None])
+    try:
+        _fingerprint((score_mod, mask_mod), tensors, guarded=True)
+    except _Unknown:
+        raise Untranslatable("%s depends on attributes of functions, on methods, imports or random numbers, which "
+                             "torch.compile does not watch here; let it close over tensors and numbers" % names) from None
     traced, captured, sizes, reads = _find_all(score_mod, mask_mod, torch.device(device), numbers)
     order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
-    names = " or ".join([describe(f) for f in (score_mod, mask_mod) if f is not None])
     if None in order:
         raise Untranslatable("%s reads a tensor that it does not close over; under torch.compile make tensors outside of "
                              "the function" % names)

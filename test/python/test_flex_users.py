@@ -2,6 +2,10 @@
 
 import functools
 import math
+import operator
+import random
+import sys
+import time
 import types
 import unittest
 import unittest.mock
@@ -21,12 +25,12 @@ BATCH, HEADS = 2, 4
 
 def make_functions(length):
     """Return name -> (mask_mod, score_mod) for a length."""
-    random = torch.Generator(torch.get_default_device()).manual_seed(length)
-    integers = lambda most, *shape: torch.randint(0, most, shape, generator=random)
-    floats = lambda *shape: torch.rand(*shape, generator=random)
+    generator = torch.Generator(torch.get_default_device()).manual_seed(length)
+    integers = lambda most, *shape: torch.randint(0, most, shape, generator=generator)
+    floats = lambda *shape: torch.rand(*shape, generator=generator)
     offsets = torch.tensor([0, length // 4, length // 2 + 1, length])
     document_id = torch.repeat_interleave(torch.arange(3, dtype=torch.int32), offsets.diff())
-    pages = torch.stack([torch.randperm(length // 8 + 1, generator=random) for _ in range(BATCH)])
+    pages = torch.stack([torch.randperm(length // 8 + 1, generator=generator) for _ in range(BATCH)])
     pages[0, 1] = -1
     bits = integers(256, length, length // 8 + 1).to(torch.uint8)
     roles, sees = integers(4, BATCH, length).to(torch.int8), floats(4, 4) > 0.4
@@ -230,6 +234,59 @@ class Changes(unittest.TestCase):
         mask = Mask()
         self.check_changes(mask, lambda: setattr(mask, "window", 12))
 
+    def test_attributes_of_functions(self):
+        def settings():
+            pass
+        settings.window = 3
+
+        def mask(b, h, q, k):
+            return q - k < mask.window
+        mask.window = 3
+        for name, function, of in (("another", lambda b, h, q, k: q - k < settings.window, settings), ("its own", mask, mask)):
+            with self.subTest(name):
+                self.check_changes(function, lambda: setattr(of, "window", 12))
+
+    def test_methods_of_containers(self):
+        sizes, order = {"window": 3}, [3]
+        find, take = sizes.get, order.__getitem__
+        self.check_changes(lambda b, h, q, k: q - k < find("window"), lambda: sizes.update(window=12))
+        self.check_changes(lambda b, h, q, k: q - k < take(0), lambda: order.__setitem__(0, 12))
+
+    def test_imports(self):
+        module = types.ModuleType("window_of_tests")
+        module.window = 3
+        self.addCleanup(sys.modules.pop, module.__name__)
+        sys.modules[module.__name__] = module
+
+        def mask(b, h, q, k):
+            from window_of_tests import window
+            return q - k < window
+        self.check_changes(mask, lambda: setattr(module, "window", 12))
+        self.check_changes(lambda b, h, q, k: q - k < globals()["WINDOW"], lambda: globals().__setitem__("WINDOW", 11))
+        self.addCleanup(globals().__setitem__, "WINDOW", WINDOW)
+
+    def test_random_numbers(self):
+        q, k, v = draw(8)
+        draw_number, now = random.random, time.perf_counter_ns
+        for name, score in (("of Python", lambda s, b, h, i, j: s + j * draw_number()), ("time", lambda s, b, h, i, j: s + j * (now() % 9973 / 9973)),
+                            ("seed", lambda s, b, h, i, j: s + j * (torch.initial_seed() % 7))):
+            with self.subTest(name):
+                results = []
+                for seed in (1, 2):
+                    torch.manual_seed(seed)
+                    results.append(fa_mlir.flex_attention(q, k, v, score_mod=score))
+                self.assertFalse(torch.equal(*results))
+
+    def test_functions_of_modules_are_known(self):
+        """Built-in functions that give the same for the same do not make a function unknown."""
+        q, k, v = draw(8)
+        root, add, exp = math.sqrt, operator.add, torch.exp
+        mask = lambda s, b, h, i, j: add(s, exp(-j * 0.1) * root(2) * len((1, 2)))
+        with unittest.mock.patch.object(_translate, "translate", wraps=_translate.translate) as traced:
+            for _ in range(2):
+                fa_mlir.flex_attention(q, k, v, score_mod=mask)
+            self.assertEqual(traced.call_count, 1)
+
     def test_containers(self):
         sizes, seen = {"window": 3}, [torch.arange(32) % 3 != 0]
         self.check_changes(lambda b, h, q, k: (q - k < sizes["window"]) | seen[0][k], lambda: (
@@ -423,6 +480,13 @@ class Compiled(unittest.TestCase):
         inside = lambda: fa_mlir.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + table[h])
         _, compiled = self.make()
         partial = functools.partial(lambda s, b, h, i, j, t: s + t[h], t=table)
+
+        def settings():
+            pass
+        settings.window = 3
+        attribute = lambda s, b, h, i, j: s * settings.window
+        with self.assertRaisesRegex(Exception, "depends on attributes of functions.* let it close over tensors and numbers"):
+            compiled(q, k, v, attribute, None)
         for name, call in (("inside", torch.compile(inside, fullgraph=True, backend="eager")),
                            ("partial", lambda: compiled(q, k, v, partial, None))):
             # Of the first, newer versions of PyTorch say themselves that they cannot look into its cells.
