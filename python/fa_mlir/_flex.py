@@ -13,6 +13,7 @@ from torch.nn.attention.flex_attention import BlockMask, noop_mask
 
 from . import _ops, _text
 from ._attention import Function, Launch, _is_autocast_on, add_blocks, autocast, constant
+from ._table import POSITIONS
 
 _POSITIONS = ("b", "h", "i", "j")
 # Traces by what functions are made of, so that a call with the same function does not trace again.
@@ -87,8 +88,8 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
 
         def number(index):
             read = region.read(_text.Operand("n%d" % index, "i32"))
-            return Value(region.add("arith.index_cast %s : i32 to index" % read), "index", natural=True)
-        arguments = [Value("%" + name, "index", natural=True) for name in _POSITIONS]
+            return Value(region.add("arith.index_cast %s : i32 to index" % read), "index", range=POSITIONS)
+        arguments = [Value("%" + name, "index", range=POSITIONS) for name in _POSITIONS]
         kinds = ["position"] * 4
         if kind == "score":
             arguments.insert(0, Value("%s", "f32"))

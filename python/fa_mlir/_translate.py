@@ -17,8 +17,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
 from ._ops import name_of
-from ._table import (FLOATS, IGNORED, NATURAL_BY_ALL, NATURAL_BY_ONE, NATURAL_BY_SECOND, ARITHMETIC, COMPARISONS, CONSTANTS,
-                     COPIES, FILLS, FUNCTIONS, LOGIC, OTHERS, VIEWS, Read, Translator, Untranslatable, Value)
+from ._table import (ARITHMETIC, COMPARISONS, CONSTANTS, COPIES, FILLS, FLOATS, FUNCTIONS, IGNORED, LOGIC, OTHERS, RANGES,
+                     VIEWS, Read, Translator, Untranslatable, Value)
 
 aten = torch.ops.aten
 
@@ -29,6 +29,15 @@ def type_of(dtype):
         return "index"
     name = name_of(dtype)
     return name if name in FLOATS or name == "i1" else "index"
+
+
+# Integers that wrap where those of a region, of 64 bits, do not.
+_SMALL = (torch.uint8, torch.int8, torch.int16, torch.int32)
+
+
+def find_common(arguments):
+    """Return the dtype in which PyTorch compares: a number of Python's takes that of the tensor."""
+    return torch.result_type(*[x.meta["val"] if isinstance(x, torch.fx.Node) else x for x in arguments])
 
 
 def name_of_op(op):
@@ -51,6 +60,7 @@ class _Graph:
     def __init__(self, translator, arguments, capture):
         self.translator, self.arguments, self.capture = translator, iter(arguments), capture
         self.values = {}
+        self.limits = None  # of the integers that a node computes with
 
     def emit(self, node):
         """Return what a node gives: a Value, a Read, or None where it gives nothing."""
@@ -76,7 +86,14 @@ class _Graph:
             raise Untranslatable(
                 "'%s' gives a tensor of %d dimensions; masks and scores are of single elements: index what they read, "
                 "and compute what needs a whole tensor before the call" % (name, result.dim()))
-        return self.emit_scalar(node, name, type_of(result.dtype))
+        dtype = find_common(node.args) if name in COMPARISONS else result.dtype
+        self.limits = torch.iinfo(dtype) if dtype in _SMALL else None
+        value = self.emit_scalar(node, name, type_of(dtype))
+        return self.cut(value) if value.type == "index" else value
+
+    def cut(self, value):
+        """Return an integer as its dtype has it: PyTorch's smaller ones wrap."""
+        return self.translator.cut(value, self.limits.bits, self.limits.min == 0) if self.limits else value
 
     def emit_index(self, node, name):
         read = self.values[node.args[0]]
@@ -102,12 +119,17 @@ class _Graph:
             if isinstance(value, Read):
                 raise Untranslatable("a captured tensor of %d dimensions is used as a whole; index it" % value.rank)
             return self.translator.convert(value, type) if type else value
+        if self.limits and type == "index":  # a number is one of the dtype first
+            x = (int(x) - self.limits.min) % 2 ** self.limits.bits + self.limits.min
         kind = type or ("i1" if isinstance(x, bool) else "index" if isinstance(x, int) else "f32")
         return self.translator.constant(x, kind)
 
     def emit_scalar(self, node, name, type):
         translator, arguments = self.translator, node.args
         apply = lambda op, kind, *x: Value(translator.region.add(op(translator, kind, *[y.name for y in x])), kind)
+        if name == "view" and isinstance(arguments[1], torch.dtype):
+            raise Untranslatable("'view' as %s reads bits as of another dtype, which has no translation; write .to(%s) for the "
+                                 "value, or make the view before the call" % (arguments[1], arguments[1]))
         if name in COPIES or name in VIEWS:
             return self.scalar(arguments[0], type)
         if name == "copy":
@@ -117,15 +139,17 @@ class _Graph:
         if name in FILLS:
             return translator.constant(FILLS[name], type)
         if name in COMPARISONS or name in LOGIC or name == "logical_not":
-            return self.emit_condition(name, arguments)
+            return self.emit_condition(name, arguments, type)
         if name == "where":
             condition = self.scalar(arguments[0], "i1")
             x, y = (self.scalar(x, type) for x in arguments[1:])
             return Value(translator.region.add("arith.select %s, %s, %s : %s" % (
-                condition.name, x.name, y.name, type)), type, natural=x.natural and y.natural)
+                condition.name, x.name, y.name, type)), type, range=(min(x.range[0], y.range[0]), max(x.range[1], y.range[1])))
         if name == "bitwise_not":
             ones = translator.constant(True if type == "i1" else -1, type)
-            return apply(ARITHMETIC["bitwise_xor"], type, self.scalar(arguments[0], type), ones)
+            value = apply(ARITHMETIC["bitwise_xor"], type, self.scalar(arguments[0], type), ones)
+            value.range = RANGES["bitwise_xor"](self.scalar(arguments[0], type).range, (-1, -1))
+            return value
         if name == "square":
             return apply(ARITHMETIC["mul"], type, *[self.scalar(arguments[0], type)] * 2)
         if name == "clamp":
@@ -134,21 +158,24 @@ class _Graph:
             for op, bound in (("maximum", node.kwargs.get("min", bounds[0])),
                               ("minimum", node.kwargs.get("max", bounds[1]))):
                 if bound is not None:
+                    self.check_number(bound, "clamp")
                     bound, before = self.scalar(bound, type), value
                     value = apply(ARITHMETIC[op], type, before, bound)
-                    both = before.natural and bound.natural
-                    value.natural = both or op == "maximum" and (before.natural or bound.natural)
+                    value.range = RANGES[op](before.range, bound.range)
             return value
         return self.emit_operation(node, name, type, apply)
 
-    def emit_condition(self, name, arguments):
+    def check_number(self, number, name):
+        """Refuse a number that the integers of a node cannot be, where PyTorch does not wrap it."""
+        if self.limits and isinstance(number, int) and not self.limits.min <= number <= self.limits.max:
+            raise Untranslatable("'%s' takes %d, but its tensor has %s, %d to %d; convert it by .long() before"
+                                 % (name, number, self.limits.dtype, self.limits.min, self.limits.max))
+
+    def emit_condition(self, name, arguments, kind):
         translator = self.translator
         if name in COMPARISONS:
-            kinds = [self.values[x].type if isinstance(x, torch.fx.Node) else self.scalar(x).type for x in arguments]
-            kind = next((k for k in ("f64", "f32", "bf16", "f16", "index", "i1") if k in kinds), "f32")
-            kind = "f32" if "f16" in kinds and "bf16" in kinds else kind
-            x, y = (self.scalar(x, "index" if kind == "i1" else kind) for x in arguments)
             kind = "index" if kind == "i1" else kind
+            x, y = (self.scalar(x, kind) for x in arguments)
             return Value(translator.region.add(translator.compare(kind, name, x.name, y.name)), "i1")
         x = [self.scalar(x, "i1") for x in arguments]
         if name == "logical_not":
@@ -186,13 +213,16 @@ class _Graph:
                                  "(docs/python.md lists them)" % getattr(called, "overloadpacket", called))
         for option in options:
             raise Untranslatable("'%s' of operation 'aten.%s' has no translation; leave it out" % (option, name))
-        operands = [x if isinstance(x, Value) else self.scalar(x, kind) for x in arguments]
+        if name in ("clamp_min", "clamp_max"):
+            self.check_number(arguments[1], name)
+        # In half precision PyTorch rounds a number first for these, and computes with it in f32 for others.
+        of_numbers = type if name in ("remainder", "fmod") else kind
+        operands = [x if isinstance(x, Value) else
+                    self.scalar(x, of_numbers if isinstance(x, float) else kind) for x in arguments]
         operands = [self.translator.convert(x, kind) for x in operands]
         result = apply(op, kind, *operands)
-        if kind == "index":
-            natural = [x.natural for x in operands]
-            result.natural = (name == "abs" or name in NATURAL_BY_ALL and all(natural) or name in NATURAL_BY_ONE and any(natural)
-                              or name in NATURAL_BY_SECOND and natural[1])
+        if kind == "index" and name in RANGES:
+            result = Value(result.name, kind, range=RANGES[name](*[x.range for x in operands]))
         return self.translator.convert(result, type)
 
     def emit_round(self, argument, decimals, kind, type, apply):
@@ -209,8 +239,9 @@ class _Graph:
             kind = "f32" if type in ("f16", "bf16") else type
             value = result = self.scalar(base, kind)
             for _ in range(int(power) - 1):
+                spans = result.range, value.range
                 result = apply(ARITHMETIC["mul"], kind, result, value)
-                result.natural = value.natural
+                result = Value(result.name, kind, range=RANGES["mul"](*spans))
             return self.translator.convert(result, type)
         if type == "index":
             raise Untranslatable("an integer to the power of %s has no translation; multiply, or use floats" % power)

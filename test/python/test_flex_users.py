@@ -500,7 +500,7 @@ class Compiled(unittest.TestCase):
 class Refused(unittest.TestCase):
     def test_says_what_to_write(self):
         q = torch.randn(1, 1, 8, 16)
-        table, array = torch.zeros(8), torch.zeros(8).numpy()
+        table, array, small = torch.zeros(8), torch.zeros(8).numpy(), torch.zeros(8, dtype=torch.int8)
         cases = [
             (TypeError, r"cannot be called with \(b, h, q_idx, kv_idx\), as a mask_mod", lambda q, k: q >= k),
             (_translate.Untranslatable, r"users.py:\d+: Python asks for the value .*torch.where", lambda b, h, q, k: 0 <= q - k <= 5),
@@ -512,6 +512,10 @@ class Refused(unittest.TestCase):
              lambda b, h, q, k: torch.searchsorted(table, q.float()) == k),
             (_translate.Untranslatable, r"users.py:\d+: operation 'aten.rand' has no translation", lambda b, h, q, k: torch.rand(()) > 0.5),
             (KeyError, "x", lambda b, h, q, k: {}["x"]),
+            (_translate.Untranslatable, r"users.py:\d+: 'clamp' takes 300, but its tensor has int8, -128 to 127; .*long\(\)",
+             lambda b, h, q, k: small[k].clamp(max=300) > 0),
+            (_translate.Untranslatable, r"users.py:\d+: 'view' as torch.int32 reads bits.* write .to\(torch.int32\)",
+             lambda b, h, q, k: table[k].view(torch.int32) > 0),
         ]
         for error, words, mask in cases:
             with self.subTest(words), self.assertRaisesRegex(error, words):

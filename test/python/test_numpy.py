@@ -160,7 +160,7 @@ class Translations(unittest.TestCase):
         def read(name):
             if name not in operands:
                 operands[name] = text.tensor({"f": "f32", "i": "i64", "b": "i1"}[INPUTS[name].dtype.kind], 1)
-            return translator.read(_table.Read(operands[name], [_table.Value("%i", "index", natural=True)], 1))
+            return translator.read(_table.Read(operands[name], [_table.Value("%i", "index", range=_table.POSITIONS)], 1))
         result = translator.constant(0, "f32")
         for head, (row, inputs) in enumerate(cases):
             values = [read(name) for name in inputs]
