@@ -24,6 +24,13 @@ _ATTRIBUTES = {"shape": lambda x: x.shape, "layout": lambda x: x.stride(), "offs
                "gradients": lambda x: (x.requires_grad, x.is_leaf)}
 
 
+def _show(tensor, views):
+    """Return what a function's views make of a tensor."""
+    for name, arguments in views:
+        tensor = getattr(torch.ops.aten, name)(tensor, *arguments)
+    return tensor
+
+
 def _is_strided(tensor):
     """Return whether a tensor's last dimension is not contiguous, so that it needs another one."""
     return 0 < tensor.dim() < 4 and tensor.stride(-1) != 1
@@ -40,18 +47,19 @@ class _Captures:
     """Tensors that functions close over, each once, and how they are passed: views of rank 1 to 4."""
 
     def __init__(self):
-        self.tensors: list[torch.Tensor] = []
+        self.sources: list[tuple[torch.Tensor, tuple[Any, ...]]] = []  # a tensor, and the views of it
         self.kinds: list[tuple[str, str]] = []  # (element, sizes): no numbers, which torch.compile may make symbols
         self.sizes: list[tuple[int, int]] = []  # (tensor, dimension): those that indices count back from
 
-    def find(self, tensor):
-        for index, known in enumerate(self.tensors):
-            if known is tensor:
+    def find(self, tensor, views, shown):
+        """Return the index of the views of a tensor, which `shown` is."""
+        for index, (known, seen) in enumerate(self.sources):
+            if known is tensor and seen == views:
                 return index
-        passed = _view(tensor)
-        self.tensors.append(tensor)
+        passed = _view(shown)
+        self.sources.append((tensor, views))
         self.kinds.append((_ops.name_of(passed.dtype), "?x" * passed.dim()))
-        return len(self.tensors) - 1
+        return len(self.sources) - 1
 
     def find_size(self, index, dim):
         if (index, dim) not in self.sizes:
@@ -60,7 +68,7 @@ class _Captures:
 
 
 def _trace(score_mod, mask_mod, device, numbers, tensors):
-    """Return (kinds, numbers, mask, score), the captured tensors, the sizes that are numbers of a launch, and the Reads of
+    """Return (kinds, numbers, mask, score), the captured tensors and the views of each, the sizes that are numbers of a launch, and the Reads of
     `tensors`, among which captured ones are.
 
     A region is (operations, captures, result). A mask gets so many `numbers` of a launch after its positions; sizes,
@@ -76,15 +84,17 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
         region = _text.Region("m" if kind == "mask" else "x")
         translator = Translator(region)
 
-        def capture(tensor):
-            if tensor.dim() > 4:
-                raise Untranslatable("a captured tensor has %d dimensions, at most 4" % tensor.dim())
-            index = captures.find(tensor)
+        def capture(tensor, views):
+            shown = _show(tensor, views)
+            if shown.dim() > 4:
+                raise Untranslatable("a captured tensor has %d dimensions, expected 4 at most; give it with fewer, say by "
+                                     "t.flatten(0, %d) before the call" % (shown.dim(), shown.dim() - 4))
+            index = captures.find(tensor, views, shown)
             element, sizes = captures.kinds[index]
             operand = _text.Operand("t%d" % index, "tensor<%s%s>" % (sizes, element))
-            read = Read(operand, [], tensor.dim(), lambda dim: number(numbers + captures.find_size(index, dim)),
-                        tensor.dtype == torch.uint8, sizes.count("?") > tensor.dim())
-            return translator.read(read) if tensor.dim() == 0 else read
+            read = Read(operand, [], shown.dim(), lambda dim: number(numbers + captures.find_size(index, dim)),
+                        shown.dtype == torch.uint8, sizes.count("?") > shown.dim())
+            return translator.read(read) if shown.dim() == 0 else read
 
         def number(index):
             read = region.read(_text.Operand("n%d" % index, "i32"))
@@ -102,7 +112,7 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
             raise Untranslatable("%s gives %s, expected a bool; compare numbers" % (describe(function), result.type))
         result = translator.convert(result, "i1" if kind == "mask" else "f32")
         regions.append((tuple(region.ops), tuple(sorted({x.name for x in region.captures})), result.name))
-    return (tuple(captures.kinds), "n" * (numbers + len(captures.sizes)), *regions), captures.tensors, tuple(captures.sizes), reads
+    return (tuple(captures.kinds), "n" * (numbers + len(captures.sizes)), *regions), captures.sources, tuple(captures.sizes), reads
 
 
 class _Unknown(Exception):
@@ -122,6 +132,8 @@ def _fingerprint(x, tensors, depth=0, guarded=False):
         # 0.0 and -0.0 are equal, a NaN is not equal to itself.
         return type(x), x.hex() if isinstance(x, float) and not torch.compiler.is_compiling() else x
     if isinstance(x, torch.Tensor):
+        if x.is_nested or x.layout is not torch.strided:  # refused where it is read
+            raise _Unknown
         same = next((i for i, known in enumerate(tensors) if known is x), len(tensors))
         if same == len(tensors):
             tensors.append(x)
@@ -199,7 +211,8 @@ def _names_of(code):
 
 def _find_trace(score_mod, mask_mod, device, numbers=0):
     """Return the trace of functions, the tensors that they capture now, and the sizes that it needs."""
-    return _find_all(score_mod, mask_mod, device, numbers)[:3]
+    traced, sources, sizes, _ = _find_all(score_mod, mask_mod, device, numbers)
+    return traced, [_show(*source) for source in sources], sizes
 
 
 def _find_all(score_mod, mask_mod, device, numbers):
@@ -213,17 +226,23 @@ def _find_all(score_mod, mask_mod, device, numbers):
     found = _traces.get(key, ())
     for reads, values, traced, order, sizes in found:
         if not reads or values == _read(tensors, reads):
-            return traced, [tensors[i] for i in order], sizes, reads
-    traced, captured, sizes, noted = _trace(score_mod, mask_mod, device, numbers, tensors)
+            return traced, [(tensors[i], views) for i, views in order], sizes, reads
+    traced, sources, sizes, noted = _trace(score_mod, mask_mod, device, numbers, tensors)
     if not noted.repeatable:
-        return traced, captured, sizes, None
+        return traced, sources, sizes, None
     reads = tuple(noted.found)
-    order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
-    if None not in order:
+    order = _order(sources, tensors)
+    if order is not None:
         if len(_traces) >= _MOST or len(found) >= _MOST:
             _traces.clear()
         _traces.setdefault(key, []).append((reads, _read(tensors, reads), traced, order, sizes))
-    return traced, captured, sizes, reads
+    return traced, sources, sizes, reads
+
+
+def _order(sources, tensors):
+    """Return captured tensors by their places among all, and the views of each; None where one is not among them."""
+    places = [next((i for i, x in enumerate(tensors) if x is y), None) for y, _ in sources]
+    return None if None in places else tuple([(i, views) for i, (_, views) in zip(places, sources)])
 
 
 def _read(tensors, reads):
@@ -242,9 +261,9 @@ def _find_constants(score_mod, mask_mod, device, numbers):
     except _Unknown:
         raise Untranslatable("%s depends on attributes of functions, on methods, imports or random numbers, which "
                              "torch.compile does not watch here; let it close over tensors and numbers" % names) from None
-    traced, captured, sizes, reads = _find_all(score_mod, mask_mod, torch.device(device), numbers)
-    order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
-    if None in order:
+    traced, sources, sizes, reads = _find_all(score_mod, mask_mod, torch.device(device), numbers)
+    order = _order(sources, tensors)
+    if order is None:
         raise Untranslatable("%s reads a tensor that it does not close over; under torch.compile make tensors outside of "
                              "the function" % names)
     if reads is None:
@@ -265,7 +284,7 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     for index, kind in reads:
         for number in _ATTRIBUTES[kind](tensors[index]):
             constant(number)
-    return traced, [tensors[i] for i in order], sizes
+    return traced, [_show(tensors[i], views) for i, views in order], sizes
 
 
 # Whether torch.compile can look at a function's code and cells. Where it cannot, a function breaks its graph.

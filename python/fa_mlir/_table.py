@@ -32,15 +32,21 @@ class Value:
 
 
 class Read:
-    """A captured tensor of which the first indices are known; `size(dim)` makes a Value of a size.
+    """A captured tensor and its indices, None for those that are not known yet; `size(dim)` makes a Value of a size.
 
     `unsigned`: its integers are; `trailing`: it is passed with a last dimension of size 1 beside its own.
     """
     __slots__ = ("operand", "indices", "rank", "size", "unsigned", "trailing")
 
     def __init__(self, operand, indices, rank, size=None, unsigned=False, trailing=False):
-        self.operand, self.indices, self.rank, self.size = operand, indices, rank, size
+        self.operand, self.indices, self.rank, self.size = operand, indices + [None] * (rank - len(indices)), rank, size
         self.unsigned, self.trailing = unsigned, trailing
+
+    def fill(self, indices):
+        """Return the read with indices for those that are not known yet, in order; None leaves one out."""
+        given = iter(indices)
+        filled = [next(given, None) if index is None else index for index in self.indices]
+        return Read(self.operand, filled, self.rank, self.size, self.unsigned, self.trailing)
 
 
 class Translator:
@@ -326,6 +332,9 @@ COPIES = ("clone", "alias", "detach", "lift_fresh_copy", "lift_fresh", "contiguo
 VIEWS = ("_to_copy", "convert_element_type", "view", "squeeze", "unsqueeze", "expand", "reshape")
 CONSTANTS = {"scalar_tensor": 0, "full": 1, "new_full": 2, "full_like": 1}
 FILLS = {"ones": 1, "zeros": 0, "new_ones": 1, "new_zeros": 0, "ones_like": 1, "zeros_like": 0}
+# What gives another view of a captured tensor.
+PARTS = ("t", "transpose", "permute", "slice", "diagonal", "unsqueeze", "squeeze", "expand", "view", "_unsafe_view", "reshape",
+         "alias")
 # What has an emitter of its own.
 OTHERS = ("where", "bitwise_not", "logical_not", "square", "clamp", "rsub", "index", "select", "copy")
 # Arguments by name that change no value.

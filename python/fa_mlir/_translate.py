@@ -16,8 +16,8 @@ from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
-from ._ops import name_of
-from ._table import (ARITHMETIC, COMPARISONS, CONSTANTS, COPIES, FILLS, FLOATS, FUNCTIONS, IGNORED, LOGIC, OTHERS, RANGES,
+from ._ops import check_memory, name_of
+from ._table import (ARITHMETIC, COMPARISONS, CONSTANTS, COPIES, FILLS, FLOATS, FUNCTIONS, IGNORED, LOGIC, OTHERS, PARTS, RANGES,
                      VIEWS, Read, Translator, Untranslatable, Value)
 
 aten = torch.ops.aten
@@ -46,12 +46,34 @@ def name_of_op(op):
     return name[:-1] if name.endswith("_") and not name.startswith("_") else name
 
 
+def name_of_called(node):
+    """Return the name of the op that the function calls, of which a node's may be a decomposition."""
+    called = node.meta.get("original_aten", node.target)
+    return getattr(called, "overloadpacket", called)
+
+
 @functools.lru_cache(maxsize=None)
 def find_decompositions():
     """Return PyTorch's decompositions of all ops that have no translation here."""
-    known = {*ARITHMETIC, *FUNCTIONS, *COMPARISONS, *LOGIC, *COPIES, *VIEWS, *CONSTANTS, *FILLS, *OTHERS}
+    known = {*ARITHMETIC, *FUNCTIONS, *COMPARISONS, *LOGIC, *COPIES, *VIEWS, *CONSTANTS, *FILLS, *OTHERS, *PARTS}
     return {op: function for op, function in torch._decomp.decomposition_table.items()
             if isinstance(op, torch._ops.OpOverload) and name_of_op(op) not in known}
+
+
+class Source:
+    """A tensor that a function closes over, and the views that it makes of it: (ATen's name, other arguments)."""
+
+    def __init__(self, tensor, views=()):
+        self.tensor, self.views = tensor, views
+
+
+def freeze(x):
+    """Return arguments with tuples instead of lists; those that are no constants have no translation."""
+    if isinstance(x, (list, tuple)):
+        return tuple([freeze(y) for y in x])
+    if not isinstance(x, (int, float, bool, type(None))):
+        raise Untranslatable("a view whose sizes are computed has no translation; make it before the call")
+    return x
 
 
 class _Graph:
@@ -67,7 +89,7 @@ class _Graph:
         if node.op == "placeholder":
             return next(self.arguments)
         if node.op == "get_attr":
-            return self.capture(getattr(node.graph.owning_module, node.target))
+            return Source(getattr(node.graph.owning_module, node.target))
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             raise Untranslatable("an operation '%s' has no translation" % node.target)
         name = name_of_op(node.target)
@@ -80,8 +102,19 @@ class _Graph:
             raise Untranslatable("'%s' changes a captured tensor; masks and scores only read" % name)
         if name in ("index", "select"):
             return self.emit_index(node, name)
-        if name in COPIES and isinstance(self.values.get(node.args[0]), Read):
-            return self.values[node.args[0]]
+        read = self.values.get(node.args[0]) if node.args and isinstance(node.args[0], torch.fx.Node) else None
+        if name in COPIES and isinstance(read, (Read, Source)):
+            return read
+        if name in PARTS and isinstance(read, Source) and read.tensor.dim() and not any(
+                isinstance(x, torch.dtype) for x in node.args[1:]):
+            return Source(read.tensor, (*read.views, (name, freeze(node.args[1:]))))
+        if result.dim() and name in PARTS and isinstance(read, Read):
+            raise Untranslatable("'%s' of a captured tensor that is indexed already has no translation; make it of the tensor, "
+                                 "before the first index, or before the call" % name)
+        if result.dim() and not node.all_input_nodes:
+            raise Untranslatable(
+                "'%s' makes a tensor of %d dimensions; make it before the call, so that it is captured and can be indexed, or "
+                "write what its element is" % (name_of_called(node), result.dim()))
         if result.dim():
             raise Untranslatable(
                 "'%s' gives a tensor of %d dimensions; masks and scores are of single elements: index what they read, "
@@ -96,26 +129,25 @@ class _Graph:
         return self.translator.cut(value, self.limits.bits, self.limits.min == 0) if self.limits else value
 
     def emit_index(self, node, name):
-        read = self.values[node.args[0]]
+        read = self.open(self.values[node.args[0]])
         if not isinstance(read, Read):
-            raise Untranslatable("'%s' indexes what is no captured tensor" % name)
+            raise Untranslatable("'%s' indexes what is no captured tensor; make it before the call, so that it is captured" % name)
         if name == "index":
-            indices = node.args[1]
-            if any(index is None for index in indices):
-                raise Untranslatable("an index leaves out a dimension; give one for each, from the first on")
-            indices = [self.translator.convert(self.scalar(index), "index") for index in indices]
+            indices = [None if index is None else self.translator.convert(self.scalar(index), "index") for index in node.args[1]]
         else:
             dim, index = node.args[1], node.args[2]
-            if dim != 0:
-                raise Untranslatable("an index leaves out a dimension; give one for each, from the first on")
-            indices = [self.translator.constant(index, "index")]
-        read = Read(read.operand, read.indices + indices, read.rank, read.size, read.unsigned, read.trailing)
-        return self.translator.read(read) if len(read.indices) == read.rank else read
+            indices = [None] * (dim % read.indices.count(None)) + [self.translator.constant(index, "index")]
+        read = read.fill(indices)
+        return read if None in read.indices else self.translator.read(read)
+
+    def open(self, value):
+        """Return a captured tensor as a Read, of no dimensions its Value; anything else as it is."""
+        return self.capture(value.tensor, value.views) if isinstance(value, Source) else value
 
     def scalar(self, x, type=None):
         """Return the value of an argument: a node, or a number."""
         if isinstance(x, torch.fx.Node):
-            value = self.values[x]
+            value = self.open(self.values[x])
             if isinstance(value, Read):
                 raise Untranslatable("a captured tensor of %d dimensions is used as a whole; index it" % value.rank)
             return self.translator.convert(value, type) if type else value
@@ -207,10 +239,8 @@ class _Graph:
             return self.scalar(arguments[0], type)
         op = op or ARITHMETIC.get(name) or FUNCTIONS.get(name)
         if op is None:
-            # A decomposition is named by the op that the function calls.
-            called = node.meta.get("original_aten", node.target)
             raise Untranslatable("operation '%s' has no translation; write it with operations that have one "
-                                 "(docs/python.md lists them)" % getattr(called, "overloadpacket", called))
+                                 "(docs/python.md lists them)" % name_of_called(node))
         for option in options:
             raise Untranslatable("'%s' of operation 'aten.%s' has no translation; leave it out" % (option, name))
         if name in ("clamp_min", "clamp_max"):
@@ -244,7 +274,9 @@ class _Graph:
                 result = Value(result.name, kind, range=RANGES["mul"](*spans))
             return self.translator.convert(result, type)
         if type == "index":
-            raise Untranslatable("an integer to the power of %s has no translation; multiply, or use floats" % power)
+            of = "a tensor" if isinstance(power, torch.fx.Node) else power
+            raise Untranslatable("an integer to the power of %s has no translation, expected a number from 1 to 8; multiply, or "
+                                 "convert it by .float()" % of)
         kind = "f32" if type in ("f16", "bf16") else type
         result = apply(FUNCTIONS["pow"], kind, self.scalar(base, kind), self.scalar(power, kind))
         return self.translator.convert(result, type)
@@ -303,6 +335,9 @@ class _Tracing(TorchFunctionMode):
             torch.fx.traceback.set_stack_trace([place])
         name = name_of_function(function)
         tensors = [x for x in (*args, *(kwargs or {}).values()) if isinstance(x, torch.Tensor)]
+        for x in tensors:
+            if x.is_nested or x.layout is not torch.strided:
+                refuse_memory(x)
         if self.is_score:
             self.check_gradients(name, tensors)
         if function is torch.Tensor.__getitem__:
@@ -348,22 +383,45 @@ class _Tracing(TorchFunctionMode):
                 self.reads.add(x, kind)
 
 
+def refuse_memory(tensor):
+    try:
+        check_memory("a captured tensor", tensor)
+    except ValueError as error:
+        raise Untranslatable(str(error)) from None
+
+
 _HOOKS = ("register_hook", "register_post_accumulate_grad_hook", "retain_grad", "requires_grad_")
 
 
 def read_element(tensor, index):
     """Return tensor[index] without asking for the values of indices."""
-    indices = index if isinstance(index, tuple) else (index,)
-    if not all(isinstance(i, (int, torch.Tensor)) and not isinstance(i, bool) for i in indices):
-        raise Untranslatable("an index is neither a number nor a scalar tensor; slices and None have no translation")
-    rank = tensor.dim()
-    if len(indices) > rank:
-        raise Untranslatable("%d indices of a tensor of %d dimensions" % (len(indices), rank))
+    indices = list(index if isinstance(index, tuple) else (index,))
+    kinds = (int, torch.Tensor, slice, type(None), type(...))
+    if not all(isinstance(i, kinds) and not isinstance(i, bool) for i in indices):
+        raise Untranslatable("an index is neither a number, a slice nor a scalar tensor; write t[i, j], or t[i][j]")
+    count = sum(isinstance(i, (int, torch.Tensor, slice)) for i in indices)
+    if count > tensor.dim():
+        raise Untranslatable("%d indices of a tensor of %d dimensions" % (count, tensor.dim()))
+    for i in indices:
+        if isinstance(i, torch.Tensor) and (i.is_floating_point() or i.is_complex()):
+            raise Untranslatable("an index has %s, expected integers; convert it by .long()" % i.dtype)
+    if any(i is ... for i in indices):
+        at = next(n for n, i in enumerate(indices) if i is ...)
+        indices[at:at + 1] = [slice(None)] * (tensor.dim() - count)
+    # Views first, for they are of the tensor as it is captured.
+    for dim, i in enumerate(indices):
+        if i is None:
+            tensor = aten.unsqueeze.default(tensor, dim)
+        elif isinstance(i, slice) and i != slice(None):
+            tensor = aten.slice.Tensor(tensor, dim, i.start, i.stop, 1 if i.step is None else i.step)
+    dim = 0
     for i in indices:
         if isinstance(i, torch.Tensor):
-            tensor = aten.index.Tensor(tensor, [i.long() if i.dtype == torch.bool else i])
+            tensor = aten.index.Tensor(tensor, [None] * dim + [i.long() if i.dtype == torch.bool else i])
+        elif isinstance(i, int):
+            tensor = aten.select.int(tensor, dim, i)
         else:
-            tensor = aten.select.int(tensor, 0, i)
+            dim += 1
     return tensor
 
 
@@ -425,13 +483,23 @@ def translate(function, region, arguments, kinds, capture, device, reads):
         raise Untranslatable("%s: %s" % (find_place_of(error, function), error)) from None
     except Exception as error:
         if type(error).__name__ not in ("DataDependentOutputException", "GuardOnDataDependentSymNode"):
+            place, words = find_place_of(error, function), str(error).split("\n")[0]
+            if isinstance(error, KeyError) and isinstance(error.args[0], torch.Tensor):
+                raise Untranslatable("%s: a dictionary is looked up by a tensor, whose value is not known before the launch; make "
+                                     "its values a tensor before the call, and index that" % place) from None
             if not is_of_pytorch(error):
                 raise
-            raise Untranslatable("%s: PyTorch cannot trace this: %s" % (
-                find_place_of(error, function), str(error).split("\n")[0])) from error
+            if ".numpy()" in words:
+                raise Untranslatable("%s: NumPy is given a tensor; make its array a tensor by torch.from_numpy before the call, "
+                                     "and write functions of torch" % place) from None
+            if "FakeTensor" in words:
+                raise Untranslatable("%s: PyTorch cannot trace this without the values of tensors, as take() and bucketize() need "
+                                     "them; index captured tensors by t[i, j]" % place) from error
+            raise Untranslatable("%s: PyTorch cannot trace this: %s" % (place, words)) from error
         raise Untranslatable(
-            "%s: Python asks for the value of a tensor, as `if`, `and`, `or`, `not`, min(), max() and .item() do; "
-            "write torch.where(condition, a, b), `&`, `|`, `~`, torch.minimum and torch.maximum"
+            "%s: Python asks for the value of a tensor, as `if`, `and`, `or`, `not`, min(), max(), .item() and an index of "
+            "a list do; write torch.where(condition, a, b), `&`, `|`, `~`, torch.minimum and torch.maximum, and make a list a tensor "
+            "before the call"
             % find_place_of(error, function)) from None
     walk, result = _Graph(Translator(region), arguments, capture), None
     for node in graph.nodes:

@@ -176,6 +176,38 @@ class Users(unittest.TestCase):
                         self.assertTrue(torch.equal(torch.isinf(result), ~rows))
                         check(self, name, result[rows], reference[rows], low[rows])
 
+    def test_views_of_captures(self):
+        """Views that a function makes of what it closes over: of tensors that change, eager and compiled, with gradients."""
+        skip_without(self, "cpu")
+        q, k, v = draw(12)
+
+        def make(m, c, d):
+            return {
+                "T": lambda s, b, h, i, j: s + m.T[i, j], "t": lambda s, b, h, i, j: s + m.t()[i][j],
+                "column": lambda s, b, h, i, j: s + m[:, 1][j] + m[-1, j], "of keys": lambda s, b, h, i, j: s + m[:, j][i],
+                "slices": lambda s, b, h, i, j: s + d[1:5][h, j] + d[-4:, j][h] + m[:, ::2][i, j // 2],
+                "ellipsis": lambda s, b, h, i, j: s + c[..., j][h, i] + c[h, ..., j][i],
+                "none": lambda s, b, h, i, j: s + c[None][0, h, i, j] + c[:, None, i][h, 0, j],
+                "permuted": lambda s, b, h, i, j: s + c.permute(2, 0, 1)[j, h, i] + c.mT[h, j, i] + c.select(-1, 3)[h, i],
+                "flat": lambda s, b, h, i, j: s + m.flatten()[i * 12 + j] + m.view(-1)[j] + m.diagonal()[j],
+                "two": lambda s, b, h, i, j: s + m.T[i, j] - m[i, j] + m[:1].squeeze(0)[i] + m[:1, :1].squeeze(),
+            }
+        shapes = (12, 12), (HEADS, 12, 12), (6, 12)
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            tensors = [torch.randn(shape, requires_grad=True) for shape in shapes]
+            for name, score in make(*tensors).items():
+                with self.subTest(name, seed=seed):
+                    places = torch.meshgrid(*[torch.arange(n) for n in (BATCH, HEADS, 12, 12)], indexing="ij")
+                    result = fa_mlir.flex_attention(q, k, v, score_mod=score)
+                    expected = attend(q, k, v, score=lambda s: torch.stack([
+                        score(*x) for x in zip(s.flatten(), *[x.flatten() for x in places])]).view_as(s))[0]
+                    torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-5)
+                    used = [x.cell_contents for x in score.__closure__]
+                    do = torch.randn_like(result)
+                    for one, other in zip(torch.autograd.grad(result, used, do), torch.autograd.grad(expected, used, do)):
+                        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
+
     def test_gradient_of_strided_captures(self):
         for device in devices():
             with self.subTest(device=device):
@@ -474,6 +506,15 @@ class Compiled(unittest.TestCase):
                         torch.testing.assert_close(compiled(q, k, v, score, None), step(q, k, v, score, None))
 
     @on_each_device
+    def test_views_of_captures(self):
+        step, compiled = self.make()
+        q, k, v = draw(16)
+        for _ in range(2):
+            m = torch.rand(16, 16)
+            score = lambda s, b, h, i, j: s + m.T[i, j] + m[:, 1][j] + m[2:][h, j]
+            torch.testing.assert_close(compiled(q, k, v, score, None), step(q, k, v, score, None))
+
+    @on_each_device
     def test_says_what_it_takes(self):
         q, k, v = draw(16)
         table = torch.rand(HEADS)
@@ -501,10 +542,31 @@ class Refused(unittest.TestCase):
     def test_says_what_to_write(self):
         q = torch.randn(1, 1, 8, 16)
         table, array, small = torch.zeros(8), torch.zeros(8).numpy(), torch.zeros(8, dtype=torch.int8)
+        complexes, words, five, sparse = table.to(torch.complex64), table.to(torch.uint16), torch.zeros(1, 1, 1, 8, 8), table.to_sparse()
+        bytes_ = table.to(torch.float8_e4m3fn)
         cases = [
             (TypeError, r"cannot be called with \(b, h, q_idx, kv_idx\), as a mask_mod", lambda q, k: q >= k),
             (_translate.Untranslatable, r"users.py:\d+: Python asks for the value .*torch.where", lambda b, h, q, k: 0 <= q - k <= 5),
-            (_translate.Untranslatable, r"users.py:\d+: PyTorch cannot trace this", lambda b, h, q, k: array[q] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: NumPy is given a tensor.* torch.from_numpy before the call",
+             lambda b, h, q, k: array[q] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: a dictionary is looked up by a tensor.* make its values a tensor",
+             lambda b, h, q, k: {0: 1}[h] > q),
+            (_translate.Untranslatable, r"users.py:\d+: .* an index of a list .* make a list a tensor", lambda b, h, q, k: [1, 2][h] > q),
+            (_translate.Untranslatable, r"users.py:\d+: .*without the values of tensors, as take\(\)",
+             lambda b, h, q, k: torch.take(table, q) > 0),
+            (_translate.Untranslatable, r"users.py:\d+: 'aten.arange' makes a tensor of 1 dimensions; make it before the call",
+             lambda b, h, q, k: torch.arange(4)[h] > q),
+            (_translate.Untranslatable, r"users.py:\d+: an integer to the power of a tensor .*float\(\)", lambda b, h, q, k: q ** k > 3),
+            (_translate.Untranslatable, r"users.py:\d+: an index has torch.float32.*long\(\)", lambda b, h, q, k: table[q / 2] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: .*no tensors of torch.complex64, expected float16.* x.real and x.imag",
+             lambda b, h, q, k: complexes[q].real > 0),
+            (_translate.Untranslatable, r"users.py:\d+: .*no tensors of torch.uint16.* x.to\(torch.int64\)", lambda b, h, q, k: words[q] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: .*no tensors of torch.float8_e4m3fn.* x.to\(torch.float32\)",
+             lambda b, h, q, k: bytes_[q].float() > 0),
+            (_translate.Untranslatable, r"users.py:\d+: a captured tensor has 5 dimensions, expected 4 at most.*flatten\(0, 1\)",
+             lambda b, h, q, k: five[b, b, h, q, k] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: a captured tensor has the layout torch.sparse_coo.*to_dense",
+             lambda b, h, q, k: sparse[q] > 0),
             (_translate.Untranslatable, r"users.py:\d+: .* compute what needs a whole tensor before the call",
              lambda b, h, q, k: (table > q).any()),
             (_translate.Untranslatable, r"users.py:\d+: 'add' changes a captured tensor", lambda b, h, q, k: table.add_(q)[k] > 0),
@@ -517,8 +579,8 @@ class Refused(unittest.TestCase):
             (_translate.Untranslatable, r"users.py:\d+: 'view' as torch.int32 reads bits.* write .to\(torch.int32\)",
              lambda b, h, q, k: table[k].view(torch.int32) > 0),
         ]
-        for error, words, mask in cases:
-            with self.subTest(words), self.assertRaisesRegex(error, words):
+        for error, expected, mask in cases:
+            with self.subTest(expected), self.assertRaisesRegex(error, expected):
                 fa_mlir.flex_attention(q, q, q, block_mask=mask)
 
     def test_gradients_of_parts(self):
