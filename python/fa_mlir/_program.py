@@ -175,6 +175,8 @@ class Prepared:
             check(error)
 
 
+# The most programs, and texts, that are found again here; all are forgotten at once, and come from the library's cache.
+MOST = 4096
 _programs: dict[tuple[Any, ...], Program] = {}
 _lock = threading.Lock()
 
@@ -199,6 +201,8 @@ def compile(text: str, target: str = "cpu", **options: Any) -> Program:
     check(fa.fa_compile(data, len(data), ctypes.byref(choices), ctypes.byref(handle)))
     program = Program(text, dict(options, target=target), handle)
     with _lock:
+        if len(_programs) >= MOST:
+            _programs.clear()
         return _programs.setdefault(key, program)
 
 
