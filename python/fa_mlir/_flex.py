@@ -115,6 +115,10 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
     return (tuple(captures.kinds), "n" * (numbers + len(captures.sizes)), *regions), captures.sources, tuple(captures.sizes), reads
 
 
+# Whether torch.compile tells a function that it makes only now by its missing __get__.
+_TELLS_MADE = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 15)
+
+
 class _Unknown(Exception):
     """A function depends on something that cannot be compared, so it is traced at each call."""
 
@@ -149,7 +153,8 @@ def _fingerprint(x, tensors, depth=0, guarded=False):
             raise _Unknown
         return "partial", inner((x.func, x.args, x.keywords))
     if isinstance(x, types.FunctionType):
-        if not hasattr(x, "__closure__"):  # torch.compile makes it only now
+        # torch.compile makes it only now: of such a function older versions have no cells, newer ones no globals.
+        if not hasattr(x, "__closure__") or _TELLS_MADE and not runs and not hasattr(x, "__get__"):
             raise _Unknown
         if x.__module__ and x.__module__.split(".")[0] == "torch" and not x.__closure__:
             if x.__name__ in _ELSEWHERE:
@@ -278,8 +283,9 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     try:
         _fingerprint((score_mod, mask_mod), tensors)
     except _Unknown:
-        raise NotImplementedError("torch.compile takes masks and scores that are functions made outside of what it compiles, "
-                                  "which close over tensors, numbers and such functions; make yours so and pass it in")
+        raise NotImplementedError("torch.compile and torch.export take masks and scores that are functions made outside of what "
+                                  "is compiled, which close over tensors, numbers and such functions, not over a module; make "
+                                  "yours so, say in __init__ of what it reads there, and pass it in, or leave out fullgraph=True")
     traced, order, sizes, reads = _find_constants(score_mod, mask_mod, str(device), numbers)
     for index, kind in reads:
         for number in _ATTRIBUTES[kind](tensors[index]):

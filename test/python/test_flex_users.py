@@ -522,6 +522,19 @@ class Compiled(unittest.TestCase):
         _, compiled = self.make()
         partial = functools.partial(lambda s, b, h, i, j, t: s + t[h], t=table)
 
+        class Module(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = torch.nn.Parameter(table)
+
+            def forward(self, q):
+                return fa_mlir.flex_attention(q, q, q, score_mod=lambda s, b, h, i, j: s + self.table[h])
+        for name, call in (("compile", lambda: torch.compile(Module(), fullgraph=True, backend="eager")(q)),
+                           ("export", lambda: torch.export.export(Module(), (q,)))):
+            words = "functions made outside of what is compiled.* make yours so|CellVariable"
+            with self.subTest(name), self.assertRaisesRegex(Exception, words):
+                call()
+
         def settings():
             pass
         settings.window = 3
@@ -531,7 +544,7 @@ class Compiled(unittest.TestCase):
         for name, call in (("inside", torch.compile(inside, fullgraph=True, backend="eager")),
                            ("partial", lambda: compiled(q, k, v, partial, None))):
             # Of the first, newer versions of PyTorch say themselves that they cannot look into its cells.
-            words = "functions made outside of what it compiles|CellVariable"
+            words = "functions made outside of what is compiled|CellVariable"
             with self.subTest(name), self.assertRaisesRegex(Exception, words):
                 call()
         torch.testing.assert_close(torch.compile(inside, backend="eager")(), inside())  # with a graph break
