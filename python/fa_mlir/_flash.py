@@ -64,11 +64,12 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
     is_plain = not (dropout_p or alibi_slopes is not None or blocks is not None or is_watching())
     known = _last.get(choices) if is_plain and not sequences else None
     try:  # a guard must not see nested tensors (`are_nested`, without a call)
-        is_known = (known is not None and not (q.is_nested or k.is_nested or v.is_nested) and known.guard(q, k, v)
-                    and (not known.threads or known.threads == get_num_threads()))
+        if known is not None and (q.is_nested or k.is_nested or v.is_nested or not known.guard(q, k, v)
+                                  or known.threads and known.threads != get_num_threads()):
+            known = None
     except AttributeError:  # no tensors; told of below
-        is_known = False
-    if not is_known:
+        known = None
+    if known is None:
         if (not is_plain or are_special(q, k, v) or _is_autocast_on()
                 or (q.requires_grad or k.requires_grad or v.requires_grad) and is_grad_enabled()):
             launch = make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, *choices)

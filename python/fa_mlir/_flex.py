@@ -68,8 +68,8 @@ class _Captures:
 
 
 def _trace(score_mod, mask_mod, device, numbers, tensors):
-    """Return (kinds, numbers, mask, score), the captured tensors and the views of each, the sizes that are numbers of a launch, and the Reads of
-    `tensors`, among which captured ones are.
+    """Return (kinds, numbers, mask, score), the captured tensors and the views of each, the sizes that are numbers of a launch,
+    and the Reads of `tensors`, among which captured ones are.
 
     A region is (operations, captures, result). A mask gets so many `numbers` of a launch after its positions; sizes,
     each a tensor and a dimension, are the numbers after those.

@@ -193,7 +193,8 @@ def _refuse_launch(*_arguments: Any) -> NoReturn:
 def _forbid_launches() -> None:
     """In a forked process, have launches say so instead of waiting for ever."""
     if _has_threads:
-        fa.fa_program_launch = fa.fa_prepared_launch = _refuse_launch
+        for name in ("fa_program_launch", "fa_prepared_launch"):
+            setattr(fa, name, _refuse_launch)
         ops = sys.modules.get(__package__ + "._ops")
         if ops is not None:
             setattr(ops, "_launch", _refuse_launch)

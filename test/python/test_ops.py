@@ -3,7 +3,6 @@
 import threading
 import time
 import unittest
-import unittest.mock
 from unittest import mock
 
 from support import attend, count_graphs, count_programs, devices, needs_torch, skip_without, torch, visible
@@ -343,7 +342,7 @@ class Ops(unittest.TestCase):
         """What is kept by text is forgotten when there is too much of it, and made again."""
         from fa_mlir import _ops, _program, _text
         skip_without(self, "cpu")
-        patch = unittest.mock.patch.object
+        patch = mock.patch.object
         with patch(_program, "MOST", 2), patch(_program, "_programs", {}), patch(_ops, "_prepared", {}):
             results = []
             for size in (8, 16, 24, 8):
