@@ -70,11 +70,11 @@ def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head
     """Check ranks and dtypes; `packed` says whether queries, and keys, are those of sequences in a row."""
     for name, x, is_packed in (("query", query, packed[0]), ("key", key, packed[1]), ("value", value, packed[1])):
         check_type(name, x)
+        _ops.check_memory(name, x)
         if x.dim() != 4 - is_packed:
             sizes = "sequence x heads" if heads_last else "heads x sequence"
             sizes = sizes.replace("sequence", "tokens") if is_packed else "batch x " + sizes
             raise ValueError("%s has %d dimensions, expected %d: %s x head size" % (name, x.dim(), 4 - is_packed, sizes))
-        _ops.check_memory(name, x)
     for name, x in (("key", key), ("value", value)):
         if x.device != query.device:
             raise ValueError("%s is on %s and query on %s; move it there" % (name, x.device, query.device))
@@ -83,6 +83,18 @@ def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head
                         "three" % (query.dtype, key.dtype, value.dtype))
     if query.shape[-1] != key.shape[-1]:
         raise ValueError("query has a head size of %d and key of %d; they must agree" % (query.shape[-1], key.shape[-1]))
+
+
+def read_number(name: str, x: Any, remedy: str = "") -> float:
+    """Return a number as a float: Python's, NumPy's, a tensor of one element on the host, or a symbol of torch.compile."""
+    if isinstance(x, (int, float, torch.SymInt, torch.SymFloat)):
+        return float(x)
+    if not isinstance(x, (str, bytes)):
+        try:
+            return float(x)
+        except (TypeError, ValueError, RuntimeError):
+            pass
+    raise TypeError("%s is %r, expected a number%s" % (name, x, remedy and "; " + remedy))
 
 
 def read_window(name: str, window: Any) -> tuple[int, int]:
@@ -138,24 +150,28 @@ class Launch:
     def add_window(self, left: int, right: int) -> None:
         """Bound keys on both sides of the query's position, less than 0: not; a right bound of 0 is causal."""
         if left >= 0:
-            self.add("left", integers=(min(left, _FAR),))
+            self.add("left", integers=(min(left, FAR),))
         if right == 0:
             self.add("causal")
         elif right > 0:
-            self.add("right", integers=(min(right, _FAR),))
+            self.add("right", integers=(min(right, FAR),))
 
     def add_scale(self, scale: float) -> None:
-        scale = constant(float(scale))
+        scale = constant(read_number("the scale of scores", scale, "leave it out for 1 / sqrt(head size)"))
         if not abs(scale) <= 1e37:
             raise ValueError("the scale of scores is %g, expected a finite number" % scale)
         self.add("scale", scale)
 
     def add_softcap(self, cap: float) -> None:
+        if not isinstance(cap, (float, torch.SymFloat)):
+            cap = read_number("softcap", cap)
         if not 1e-37 <= cap <= 1e37:
             raise ValueError("softcap is %g, expected 1e-37 to 1e37" % cap)
         self.add("softcap", floats=(float(cap), 1.0 / cap))
 
     def add_dropout(self, p: float) -> None:
+        if not isinstance(p, (float, torch.SymFloat)):
+            p = read_number("dropout_p", p)
         if not 0 <= p < 1:
             raise ValueError("dropout_p is %g, expected at least 0 and less than 1" % p)
         self.add("dropout", tensors=draw_seed(self.rows[0].device), floats=(float(p),), meanings=("seed", "offset"))
@@ -192,7 +208,7 @@ class Launch:
         return output, lse
 
 
-_FAR = 2**31 - 1
+FAR = 2**31 - 1
 _INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
 
 
@@ -211,6 +227,8 @@ def add_blocks(launch: Launch, visible: torch.Tensor, rows: int, keys: int) -> N
     if visible.dtype not in (torch.bool, *_INTEGERS) or visible.dim() not in (2, 3, 4):
         raise TypeError("blocks are %s of %d dimensions; expected bools or integers, 2 to 4" % (visible.dtype,
                                                                                            visible.dim()))
+    if not all([isinstance(x, (int, torch.SymInt)) or hasattr(x, "__index__") for x in (rows, keys)]):
+        raise TypeError("the sizes of a block are %r and %r, expected two integers: rows and keys" % (rows, keys))
     for what, size, per, length in (("rows", visible.shape[-2], rows, launch.lengths()[0]),
                                     ("keys", visible.shape[-1], keys, launch.lengths()[1])):
         if size != 1 and size * per < length:
@@ -243,7 +261,7 @@ def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Fun
     if mask is not None or score is not None:
         from ._flex import add_functions
         add_functions(launch, score, mask)
-    if causal not in (False, True, "top_left", "bottom_right"):
+    if isinstance(causal, torch.Tensor) or causal not in (False, True, "top_left", "bottom_right"):
         raise ValueError("causal is %r, expected False, True, 'bottom_right' or 'top_left'" % (causal,))
     if causal:
         launch.add("top_left" if causal == "top_left" else "causal")
@@ -278,6 +296,8 @@ def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Fun
     if scale is not None:
         launch.add_scale(scale)
     if precision is not None:
+        if not isinstance(precision, str):
+            raise TypeError("precision is %r, expected 'ieee', 'tf32x3' or 'tf32'" % (precision,))
         launch.add("precision", precision)
     return launch
 

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 import torch
 from torch import get_num_threads, is_grad_enabled
 
-from ._attention import Launch, _is_autocast_on, autocast, check_type, read_window
-from ._ops import are_special, is_watching, make_guard, prepare
+from ._attention import FAR, Launch, _is_autocast_on, autocast, check_type, read_number, read_window
+from ._ops import are_special, check_memory, is_watching, make_guard, prepare
 
 
 def refuse(function: str, argument: str, why: str) -> NoReturn:
@@ -55,10 +55,21 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
     left, right = window_size if type(window_size) is tuple and len(window_size) == 2 else (None, None)
     if type(left) is not int or type(right) is not int:
         left, right = read_window(function + ": window_size", window_size)
-    choices = (softmax_scale and float(softmax_scale), bool(causal), left, right, float(softcap), attention_chunk)
+    try:
+        choices = (softmax_scale and float(softmax_scale), bool(causal), left, right, float(softcap), attention_chunk)
+    except (TypeError, ValueError, RuntimeError):
+        for name, number in (("softmax_scale", softmax_scale or 0), ("softcap", softcap)):
+            read_number("%s: %s" % (function, name), number, "leave it out for none")
+        raise
     is_plain = not (dropout_p or alibi_slopes is not None or blocks is not None or is_watching())
     known = _last.get(choices) if is_plain and not sequences else None
-    if known is None or not known.guard(q, k, v) or known.threads and known.threads != get_num_threads():
+    try:  # a guard must not see nested tensors (`are_nested`, without a call)
+        if known is not None and (q.is_nested or k.is_nested or v.is_nested or not known.guard(q, k, v)
+                                  or known.threads and known.threads != get_num_threads()):
+            known = None
+    except AttributeError:  # no tensors; told of below
+        known = None
+    if known is None:
         if (not is_plain or are_special(q, k, v) or _is_autocast_on()
                 or (q.requires_grad or k.requires_grad or v.requires_grad) and is_grad_enabled()):
             launch = make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, *choices)
@@ -112,7 +123,7 @@ def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, s
     if not isinstance(attention_chunk, (int, torch.SymInt)) and not hasattr(attention_chunk, "__index__"):
         raise TypeError("%s: attention_chunk is %r, expected an integer" % (function, attention_chunk))
     if attention_chunk > 0:  # less is off, as there
-        launch.add("chunk", integers=(attention_chunk,))
+        launch.add("chunk", integers=(min(attention_chunk, FAR),))
     if blocks is not None:
         launch.add("blocks_of_all", 16, 256, tensors=(blocks,), meanings=("blockmask",))
     if softcap:
@@ -134,6 +145,7 @@ def check_rows(function, rank, **tensors):
     """Check the ranks of query, key and value."""
     for name, x in tensors.items():
         check_type("%s: %s" % (function, name), x)
+        check_memory("%s: %s" % (function, name), x)
         if x.dim() != rank:
             raise ValueError("%s: %s has %d dimensions, expected %d: %s x heads x head size" % (
                 function, name, x.dim(), rank, "tokens" if rank == 3 else "batch x sequence"))
@@ -145,6 +157,9 @@ SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k")
 
 def check_sequences(function, sequences):
     for name, x in zip(SEQUENCES, sequences):
+        if x is None and name.startswith("cu_seqlens"):
+            raise TypeError("%s: %s is None, expected offsets of sequences, batch + 1 of int32; without sequences call "
+                            "flash_attn_func" % (function, name))
         if x is not None and not isinstance(x, torch.Tensor):
             check_type("%s: %s" % (function, name), x)
         if x is not None and (x.dtype != torch.int32 or x.dim() != 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import types
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from torch.nn.attention.flex_attention import BlockMask, noop_mask
 
 from . import _ops, _text
 from ._attention import Function, Launch, _is_autocast_on, add_blocks, autocast, constant
+from ._table import POSITIONS
 
 _POSITIONS = ("b", "h", "i", "j")
 # Traces by what functions are made of, so that a call with the same function does not trace again.
@@ -20,6 +22,13 @@ _traces: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
 # What a trace may depend on beside its key, of a tensor, as `_translate.Reads` has it.
 _ATTRIBUTES = {"shape": lambda x: x.shape, "layout": lambda x: x.stride(), "offset": lambda x: (x.storage_offset(),),
                "gradients": lambda x: (x.requires_grad, x.is_leaf)}
+
+
+def _show(tensor, views):
+    """Return what a function's views make of a tensor."""
+    for name, arguments in views:
+        tensor = getattr(torch.ops.aten, name)(tensor, *arguments)
+    return tensor
 
 
 def _is_strided(tensor):
@@ -38,18 +47,19 @@ class _Captures:
     """Tensors that functions close over, each once, and how they are passed: views of rank 1 to 4."""
 
     def __init__(self):
-        self.tensors: list[torch.Tensor] = []
+        self.sources: list[tuple[torch.Tensor, tuple[Any, ...]]] = []  # a tensor, and the views of it
         self.kinds: list[tuple[str, str]] = []  # (element, sizes): no numbers, which torch.compile may make symbols
         self.sizes: list[tuple[int, int]] = []  # (tensor, dimension): those that indices count back from
 
-    def find(self, tensor):
-        for index, known in enumerate(self.tensors):
-            if known is tensor:
+    def find(self, tensor, views, shown):
+        """Return the index of the views of a tensor, which `shown` is."""
+        for index, (known, seen) in enumerate(self.sources):
+            if known is tensor and seen == views:
                 return index
-        passed = _view(tensor)
-        self.tensors.append(tensor)
+        passed = _view(shown)
+        self.sources.append((tensor, views))
         self.kinds.append((_ops.name_of(passed.dtype), "?x" * passed.dim()))
-        return len(self.tensors) - 1
+        return len(self.sources) - 1
 
     def find_size(self, index, dim):
         if (index, dim) not in self.sizes:
@@ -58,8 +68,8 @@ class _Captures:
 
 
 def _trace(score_mod, mask_mod, device, numbers, tensors):
-    """Return (kinds, numbers, mask, score), the captured tensors, the sizes that are numbers of a launch, and the Reads of
-    `tensors`, among which captured ones are.
+    """Return (kinds, numbers, mask, score), the captured tensors and the views of each, the sizes that are numbers of a launch,
+    and the Reads of `tensors`, among which captured ones are.
 
     A region is (operations, captures, result). A mask gets so many `numbers` of a launch after its positions; sizes,
     each a tensor and a dimension, are the numbers after those.
@@ -74,20 +84,22 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
         region = _text.Region("m" if kind == "mask" else "x")
         translator = Translator(region)
 
-        def capture(tensor):
-            if tensor.dim() > 4:
-                raise Untranslatable("a captured tensor has %d dimensions, at most 4" % tensor.dim())
-            index = captures.find(tensor)
+        def capture(tensor, views):
+            shown = _show(tensor, views)
+            if shown.dim() > 4:
+                raise Untranslatable("a captured tensor has %d dimensions, expected 4 at most; give it with fewer, say by "
+                                     "t.flatten(0, %d) before the call" % (shown.dim(), shown.dim() - 4))
+            index = captures.find(tensor, views, shown)
             element, sizes = captures.kinds[index]
             operand = _text.Operand("t%d" % index, "tensor<%s%s>" % (sizes, element))
-            read = Read(operand, [], tensor.dim(), lambda dim: number(numbers + captures.find_size(index, dim)),
-                        tensor.dtype == torch.uint8, sizes.count("?") > tensor.dim())
-            return translator.read(read) if tensor.dim() == 0 else read
+            read = Read(operand, [], shown.dim(), lambda dim: number(numbers + captures.find_size(index, dim)),
+                        shown.dtype == torch.uint8, sizes.count("?") > shown.dim())
+            return translator.read(read) if shown.dim() == 0 else read
 
         def number(index):
             read = region.read(_text.Operand("n%d" % index, "i32"))
-            return Value(region.add("arith.index_cast %s : i32 to index" % read), "index", natural=True)
-        arguments = [Value("%" + name, "index", natural=True) for name in _POSITIONS]
+            return Value(region.add("arith.index_cast %s : i32 to index" % read), "index", range=POSITIONS)
+        arguments = [Value("%" + name, "index", range=POSITIONS) for name in _POSITIONS]
         kinds = ["position"] * 4
         if kind == "score":
             arguments.insert(0, Value("%s", "f32"))
@@ -100,20 +112,32 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
             raise Untranslatable("%s gives %s, expected a bool; compare numbers" % (describe(function), result.type))
         result = translator.convert(result, "i1" if kind == "mask" else "f32")
         regions.append((tuple(region.ops), tuple(sorted({x.name for x in region.captures})), result.name))
-    return (tuple(captures.kinds), "n" * (numbers + len(captures.sizes)), *regions), captures.tensors, tuple(captures.sizes), reads
+    return (tuple(captures.kinds), "n" * (numbers + len(captures.sizes)), *regions), captures.sources, tuple(captures.sizes), reads
+
+
+# Whether torch.compile tells a function that it makes only now by its missing __get__.
+_TELLS_MADE = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 15)
 
 
 class _Unknown(Exception):
     """A function depends on something that cannot be compared, so it is traced at each call."""
 
 
-def _fingerprint(x, tensors, depth=0):
-    """Return what decides a function's trace, as a value to compare; collect the tensors that it may read."""
+def _fingerprint(x, tensors, depth=0, guarded=False):
+    """Return what decides a function's trace, as a value to compare; collect the tensors that it may read.
+
+    `guarded`: what torch.compile, which runs this too, makes no guard of is not known.
+    """
+    inner = lambda y: _fingerprint(y, tensors, depth + 1, guarded)
+    # torch.compile does not get further than to what it guards.
+    runs = not torch.compiler.is_dynamo_compiling()
     if x is None or isinstance(x, (bool, int, float, str, torch.dtype, torch.device)):
         x = constant(x)
         # 0.0 and -0.0 are equal, a NaN is not equal to itself.
         return type(x), x.hex() if isinstance(x, float) and not torch.compiler.is_compiling() else x
     if isinstance(x, torch.Tensor):
+        if x.is_nested or x.layout is not torch.strided:  # refused where it is read
+            raise _Unknown
         same = next((i for i, known in enumerate(tensors) if known is x), len(tensors))
         if same == len(tensors):
             tensors.append(x)
@@ -121,31 +145,64 @@ def _fingerprint(x, tensors, depth=0):
     if depth > 8:
         raise _Unknown
     if isinstance(x, (tuple, list)):
-        return type(x), tuple([_fingerprint(y, tensors, depth + 1) for y in x])
+        return type(x), tuple([inner(y) for y in x])
     if isinstance(x, dict):
-        return "dict", _fingerprint(tuple(x.items()), tensors, depth + 1)
+        return "dict", inner(tuple(x.items()))
     if isinstance(x, functools.partial):
         if torch.compiler.is_compiling():
             raise _Unknown
-        return "partial", _fingerprint((x.func, x.args, x.keywords), tensors, depth + 1)
+        return "partial", inner((x.func, x.args, x.keywords))
     if isinstance(x, types.FunctionType):
-        if not hasattr(x, "__closure__"):  # torch.compile makes it only now
+        # torch.compile makes it only now: of such a function older versions have no cells, newer ones no globals.
+        if not hasattr(x, "__closure__") or _TELLS_MADE and not runs and not hasattr(x, "__get__"):
             raise _Unknown
         if x.__module__ and x.__module__.split(".")[0] == "torch" and not x.__closure__:
+            if x.__name__ in _ELSEWHERE:
+                raise _Unknown
             return "function", x
+        attributes = _attributes_of(x) if runs else {}
+        if runs and _looks_elsewhere(x.__code__) or guarded and attributes:
+            raise _Unknown
         cells = x.__closure__ or ()
         names = [name for name in _names_of(x.__code__) if name in x.__globals__]
-        return ("function", x.__code__, _fingerprint(x.__defaults__, tensors, depth + 1),
-                _fingerprint(x.__kwdefaults__, tensors, depth + 1),
-                tuple([_fingerprint(cell.cell_contents, tensors, depth + 1) for cell in cells]),
-                tuple([_fingerprint(x.__globals__[name], tensors, depth + 1) for name in names]))
+        return ("function", x.__code__, inner(x.__defaults__), inner(x.__kwdefaults__),
+                tuple([inner(cell.cell_contents) for cell in cells]), tuple([inner(x.__globals__[name]) for name in names]),
+                inner(attributes) if attributes else None)
+    if isinstance(x, types.BuiltinFunctionType) and runs and not _is_fixed(x):
+        raise _Unknown
     if isinstance(x, types.BuiltinFunctionType) or isinstance(x, types.ModuleType) and x.__name__ in _MODULES:
         return "object", x
     raise _Unknown
 
 
+def _attributes_of(function):
+    """Return the attributes of a function, without what functools.wraps and torch.compile note there."""
+    return {name: x for name, x in function.__dict__.items() if not name.startswith(("__", "_torch"))}
+
+
 # Modules whose names do not change.
 _MODULES = ("math", "numpy", "operator", "torch", "torch.nn", "torch.nn.functional", "torch.special")
+# Those whose built-in functions give the same for the same, by the first part of the name.
+_FIXED = ("math", "cmath", "_operator", "builtins", "_functools", "numpy", "torch")
+# Names by which a function finds, beside its arguments, what may change: in modules that are known otherwise, and anywhere.
+_ELSEWHERE = frozenset(("random", "initial_seed", "get_rng_state", "get_num_threads", "current_device", "globals", "vars", "eval",
+                        "exec", "__import__", "import_module", "__wrapped__"))
+
+
+def _is_fixed(function):
+    """Return whether a built-in function is one of a module, and not the method of an object, whose result may change."""
+    of = getattr(function, "__self__", None)
+    module = getattr(function, "__module__", None) or ""
+    return ((of is None or isinstance(of, types.ModuleType)) and module.split(".")[0] in _FIXED
+            and function.__name__ not in _ELSEWHERE)
+
+
+@functools.lru_cache(maxsize=_MOST)
+def _looks_elsewhere(code):
+    """Return whether code imports modules whose names may change, or looks for names in a way that does not say which."""
+    imports = [x.argval for x in dis.get_instructions(code) if x.opname == "IMPORT_NAME"]
+    return (not _ELSEWHERE.isdisjoint(code.co_names) or any(name not in _MODULES for name in imports)
+            or any(_looks_elsewhere(x) for x in code.co_consts if isinstance(x, types.CodeType)))
 
 
 def _names_of(code):
@@ -159,7 +216,8 @@ def _names_of(code):
 
 def _find_trace(score_mod, mask_mod, device, numbers=0):
     """Return the trace of functions, the tensors that they capture now, and the sizes that it needs."""
-    return _find_all(score_mod, mask_mod, device, numbers)[:3]
+    traced, sources, sizes, _ = _find_all(score_mod, mask_mod, device, numbers)
+    return traced, [_show(*source) for source in sources], sizes
 
 
 def _find_all(score_mod, mask_mod, device, numbers):
@@ -173,17 +231,23 @@ def _find_all(score_mod, mask_mod, device, numbers):
     found = _traces.get(key, ())
     for reads, values, traced, order, sizes in found:
         if not reads or values == _read(tensors, reads):
-            return traced, [tensors[i] for i in order], sizes, reads
-    traced, captured, sizes, noted = _trace(score_mod, mask_mod, device, numbers, tensors)
+            return traced, [(tensors[i], views) for i, views in order], sizes, reads
+    traced, sources, sizes, noted = _trace(score_mod, mask_mod, device, numbers, tensors)
     if not noted.repeatable:
-        return traced, captured, sizes, None
+        return traced, sources, sizes, None
     reads = tuple(noted.found)
-    order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
-    if None not in order:
+    order = _order(sources, tensors)
+    if order is not None:
         if len(_traces) >= _MOST or len(found) >= _MOST:
             _traces.clear()
         _traces.setdefault(key, []).append((reads, _read(tensors, reads), traced, order, sizes))
-    return traced, captured, sizes, reads
+    return traced, sources, sizes, reads
+
+
+def _order(sources, tensors):
+    """Return captured tensors by their places among all, and the views of each; None where one is not among them."""
+    places = [next((i for i, x in enumerate(tensors) if x is y), None) for y, _ in sources]
+    return None if None in places else tuple([(i, views) for i, (_, views) in zip(places, sources)])
 
 
 def _read(tensors, reads):
@@ -196,11 +260,15 @@ def _find_constants(score_mod, mask_mod, device, numbers):
     """Return _find_all's result for torch.compile, with the places of the captured tensors among all instead of them."""
     from ._translate import Untranslatable, describe
     tensors: list[torch.Tensor] = []
-    _fingerprint((score_mod, mask_mod), tensors)
-    traced, captured, sizes, reads = _find_all(score_mod, mask_mod, torch.device(device), numbers)
-    order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
     names = " or ".join([describe(f) for f in (score_mod, mask_mod) if f is not None])
-    if None in order:
+    try:
+        _fingerprint((score_mod, mask_mod), tensors, guarded=True)
+    except _Unknown:
+        raise Untranslatable("%s depends on attributes of functions, on methods, imports or random numbers, which "
+                             "torch.compile does not watch here; let it close over tensors and numbers" % names) from None
+    traced, sources, sizes, reads = _find_all(score_mod, mask_mod, torch.device(device), numbers)
+    order = _order(sources, tensors)
+    if order is None:
         raise Untranslatable("%s reads a tensor that it does not close over; under torch.compile make tensors outside of "
                              "the function" % names)
     if reads is None:
@@ -215,13 +283,14 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     try:
         _fingerprint((score_mod, mask_mod), tensors)
     except _Unknown:
-        raise NotImplementedError("torch.compile takes masks and scores that are functions made outside of what it compiles, "
-                                  "which close over tensors, numbers and such functions; make yours so and pass it in")
+        raise NotImplementedError("torch.compile and torch.export take masks and scores that are functions made outside of what "
+                                  "is compiled, which close over tensors, numbers and such functions, not over a module; make "
+                                  "yours so, say in __init__ of what it reads there, and pass it in, or leave out fullgraph=True")
     traced, order, sizes, reads = _find_constants(score_mod, mask_mod, str(device), numbers)
     for index, kind in reads:
         for number in _ATTRIBUTES[kind](tensors[index]):
             constant(number)
-    return traced, [tensors[i] for i in order], sizes
+    return traced, [_show(tensors[i], views) for i, views in order], sizes
 
 
 # Whether torch.compile can look at a function's code and cells. Where it cannot, a function breaks its graph.

@@ -164,6 +164,8 @@ def cache_info() -> str:
 
 def device_info(name: str) -> tuple[str, tuple[int, int], int]:
     """Return (name, compute capability, driver's CUDA version) of "cpu", "cuda" or "cuda:N"; raise Error without."""
+    if not isinstance(name, str):
+        raise TypeError("device_info() takes the name of a device, 'cpu', 'cuda' or 'cuda:N', got %r" % (name,))
     device = ctypes.c_void_p()
     check(fa.fa_device_open(name.encode(), ctypes.byref(device)))
     info = fa.fa_device_get_info(device)

@@ -8,6 +8,7 @@ sequences in a row, by the text, have no B.
 from __future__ import annotations
 
 import math
+import re
 import threading
 import warnings
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 from torch import get_num_threads
 from torch.autograd import forward_ad
-from torch.compiler import is_compiling
+from torch.compiler import is_compiling, is_dynamo_compiling
 
 from . import _program
 from ._library import SCALAR, check, fa
@@ -41,7 +42,10 @@ torch.library.define(
 def name_of(dtype):
     """Return MLIR's name of a dtype; raise TypeError where it has none."""
     if dtype not in NAMES:
-        raise TypeError("fa_mlir takes no tensors of %s; use one of %s" % (dtype, ", ".join(map(str, NAMES))))
+        remedy = ("x.real and x.imag, each by itself" if dtype.is_complex else "x.to(torch.float32) or another float"
+                  if dtype.is_floating_point else "x.to(torch.int64) or another integer with a sign")
+        raise TypeError("fa_mlir takes no tensors of %s, expected %s; give %s before the call"
+                        % (dtype, ", ".join([str(x).replace("torch.", "") for x in NAMES]), remedy))
     return NAMES[dtype]
 
 
@@ -93,6 +97,14 @@ def explain_names(words, text):
     for i, meaning in enumerate(_meanings.get(text, ())):
         words = words.replace("'t%d'" % i, "'t%d' (%s)" % (i, meaning))
     return words
+
+
+def explain_layout(words, tensors):
+    """Return an error's words with dimensions as the caller has them, sequence x heads, where the library has them swapped."""
+    def swap(match):
+        dim, rank = int(match[1]), tensors[match[2]].dim() if match[2] in tensors else 4
+        return "dimension %d of '%s'" % ({rank - 3: rank - 2, rank - 2: rank - 3}.get(dim, dim), match[2])
+    return re.sub("dimension ([0-9]+) of '(%s)'" % "|".join(sorted(_ROWS)), swap, words)
 
 
 _launch: Any = fa.fa_prepared_launch
@@ -185,7 +197,8 @@ def _find(key, inputs, make):
         try:
             launch = Launch(program, names, inputs, outputs, heads_last, text)
         except _program.Error as error:
-            raise _program.Error(explain_names(str(error), text)) from None
+            words = explain_names(str(error), text)
+            raise _program.Error(explain_layout(words, dict(zip(names, inputs))) if heads_last else words) from None
         if len(_prepared) >= _MOST:
             _prepared.clear()
         _prepared[key] = launch
@@ -199,15 +212,18 @@ def _names_of(tensors):
 def _check_rows(query, key, value, text):
     for name, x, starts in (("query", query, "query_starts("), ("key", key, "key_starts("), ("value", value, "key_starts(")):
         rank = 3 if starts in text else 4
+        check_memory(name, x)
         if x.dim() != rank:
             raise ValueError("%s has %d dimensions, expected %d: %s" % (name, x.dim(), rank, tuple(x.shape)))
-        check_memory(name, x)
 
 
 def check_memory(name, x):
     """Refuse a tensor whose memory is not its elements by strides: kernels read memory."""
     if is_compiling():
         return
+    if x.is_nested:
+        raise ValueError("%s is a nested tensor, whose sequences kernels cannot find; give its values in a row and offsets, as "
+                         "flash_attn_varlen_func and attention(query_starts=...) take them, or x.to_padded_tensor(0)" % name)
     if x.layout is not torch.strided:
         raise ValueError("%s has the layout %s, which kernels cannot read; give x.to_dense() instead of x" % (name, x.layout))
     if x.is_neg():
@@ -260,6 +276,8 @@ def _absent(text, names):
     for lengths, of_lengths in _ABSENT.items():
         if lengths in text:
             values.update(of_lengths)
+    # Sizes of what functions capture are no dimensions of the attention: what is behind these the library leaves as it is.
+    values.update({"dt" + number: 0.0 for number in re.findall(r'fa.name = "t([0-9]+)", fa.dims = \[""', text)})
     return [(i, values[name]) for i, name in enumerate(names) if name in values]
 
 
@@ -334,6 +352,8 @@ def _prefetch(device, text, gradients, dlse=False):
             pass
     key = (device, text, gradients, dlse)
     if key not in _prefetched and device.type in ("cpu", "cuda"):
+        if len(_prefetched) >= _MOST:
+            _prefetched.clear()
         _prefetched.add(key)
         threading.Thread(target=compile_quietly).start()
 
@@ -412,14 +432,20 @@ _get_interpreter = getattr(getattr(torch._C, "_functorch", None), "peek_interpre
 
 def is_watching():
     """Return whether something watches operations, so that only an op will do: tracing, modes, tangents."""
-    return (is_compiling() or _len_dispatch_stack() or _get_interpreter() is not None or forward_ad._current_level >= 0
+    # Others that compile, such as torch.export, have modes.
+    return (is_dynamo_compiling() or _len_dispatch_stack() or _get_interpreter() is not None or forward_ad._current_level >= 0
             or _get_tracing_state() is not None)
 
 
 def are_special(query, key, value):
     """Return whether tensors are not PyTorch's own, have no memory, or are to be looked at for their sign."""
     return (type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN or query.is_meta
-            or query.is_neg() or key.is_neg() or value.is_neg())
+            or query.is_neg() or key.is_neg() or value.is_neg() or are_nested(query, key, value))
+
+
+def are_nested(query, key, value):
+    """Return whether a tensor is a nested one; of PyTorch's own type these, too, have no strides to look at."""
+    return query.is_nested or key.is_nested or value.is_nested
 
 
 def make_guard(*tensors):
@@ -427,7 +453,7 @@ def make_guard(*tensors):
     inference mode), dtypes, devices, sizes and strides, none of which requires gradients.
 
     It is what torch.compile asks before its code runs: one call, where each property would be one. It does not see what
-    `is_watching` sees, nor hold for a tensor that is there twice.
+    `is_watching` sees, nor hold for a tensor that is there twice. Nested tensors end the process: ask `are_nested` before.
     """
     make = getattr(torch._C._dynamo.guards, "TensorGuards", None)
     # Of tensors that require gradients it would hold in any grad mode.

@@ -285,7 +285,7 @@ ITEMS: dict[str, Callable[..., None]] = {
 }
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=4096)
 def write(dtype, head_dim, value_dim, items):
     """Return the text of an attention that has `items`, each a name of ITEMS and constants."""
     text = Text(dtype, head_dim, value_dim)
@@ -294,7 +294,7 @@ def write(dtype, head_dim, value_dim, items):
     return text.render()
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=4096)
 def write_line(*arguments):
     """Return what `write` does, on one line."""
     return " ".join(line.strip() for line in write(*arguments).splitlines())

@@ -16,9 +16,9 @@ from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
-from ._ops import name_of
-from ._table import (FLOATS, IGNORED, NATURAL_BY_ALL, NATURAL_BY_ONE, NATURAL_BY_SECOND, ARITHMETIC, COMPARISONS, CONSTANTS,
-                     COPIES, FILLS, FUNCTIONS, LOGIC, OTHERS, VIEWS, Read, Translator, Untranslatable, Value)
+from ._ops import check_memory, name_of
+from ._table import (ARITHMETIC, COMPARISONS, CONSTANTS, COPIES, FILLS, FLOATS, FUNCTIONS, IGNORED, LOGIC, OTHERS, PARTS, RANGES,
+                     VIEWS, Read, Translator, Untranslatable, Value)
 
 aten = torch.ops.aten
 
@@ -31,18 +31,49 @@ def type_of(dtype):
     return name if name in FLOATS or name == "i1" else "index"
 
 
+# Integers that wrap where those of a region, of 64 bits, do not.
+_SMALL = (torch.uint8, torch.int8, torch.int16, torch.int32)
+
+
+def find_common(arguments):
+    """Return the dtype in which PyTorch compares: a number of Python's takes that of the tensor."""
+    return torch.result_type(*[x.meta["val"] if isinstance(x, torch.fx.Node) else x for x in arguments])
+
+
 def name_of_op(op):
     """Return an op's name; that of an op in place is the name of the op that gives its result."""
     name = op._schema.name.split("::")[1]
     return name[:-1] if name.endswith("_") and not name.startswith("_") else name
 
 
+def name_of_called(node):
+    """Return the name of the op that the function calls, of which a node's may be a decomposition."""
+    called = node.meta.get("original_aten", node.target)
+    return getattr(called, "overloadpacket", called)
+
+
 @functools.lru_cache(maxsize=None)
 def find_decompositions():
     """Return PyTorch's decompositions of all ops that have no translation here."""
-    known = {*ARITHMETIC, *FUNCTIONS, *COMPARISONS, *LOGIC, *COPIES, *VIEWS, *CONSTANTS, *FILLS, *OTHERS}
+    known = {*ARITHMETIC, *FUNCTIONS, *COMPARISONS, *LOGIC, *COPIES, *VIEWS, *CONSTANTS, *FILLS, *OTHERS, *PARTS}
     return {op: function for op, function in torch._decomp.decomposition_table.items()
             if isinstance(op, torch._ops.OpOverload) and name_of_op(op) not in known}
+
+
+class Source:
+    """A tensor that a function closes over, and the views that it makes of it: (ATen's name, other arguments)."""
+
+    def __init__(self, tensor, views=()):
+        self.tensor, self.views = tensor, views
+
+
+def freeze(x):
+    """Return arguments with tuples instead of lists; those that are no constants have no translation."""
+    if isinstance(x, (list, tuple)):
+        return tuple([freeze(y) for y in x])
+    if not isinstance(x, (int, float, bool, type(None))):
+        raise Untranslatable("a view whose sizes are computed has no translation; make it before the call")
+    return x
 
 
 class _Graph:
@@ -51,13 +82,14 @@ class _Graph:
     def __init__(self, translator, arguments, capture):
         self.translator, self.arguments, self.capture = translator, iter(arguments), capture
         self.values = {}
+        self.limits = None  # of the integers that a node computes with
 
     def emit(self, node):
         """Return what a node gives: a Value, a Read, or None where it gives nothing."""
         if node.op == "placeholder":
             return next(self.arguments)
         if node.op == "get_attr":
-            return self.capture(getattr(node.graph.owning_module, node.target))
+            return Source(getattr(node.graph.owning_module, node.target))
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             raise Untranslatable("an operation '%s' has no translation" % node.target)
         name = name_of_op(node.target)
@@ -70,44 +102,66 @@ class _Graph:
             raise Untranslatable("'%s' changes a captured tensor; masks and scores only read" % name)
         if name in ("index", "select"):
             return self.emit_index(node, name)
-        if name in COPIES and isinstance(self.values.get(node.args[0]), Read):
-            return self.values[node.args[0]]
+        read = self.values.get(node.args[0]) if node.args and isinstance(node.args[0], torch.fx.Node) else None
+        if name in COPIES and isinstance(read, (Read, Source)):
+            return read
+        if name in PARTS and isinstance(read, Source) and read.tensor.dim() and not any(
+                isinstance(x, torch.dtype) for x in node.args[1:]):
+            return Source(read.tensor, (*read.views, (name, freeze(node.args[1:]))))
+        if result.dim() and name in PARTS and isinstance(read, Read):
+            raise Untranslatable("'%s' of a captured tensor that is indexed already has no translation; make it of the tensor, "
+                                 "before the first index, or before the call" % name)
+        if result.dim() and not node.all_input_nodes:
+            raise Untranslatable(
+                "'%s' makes a tensor of %d dimensions; make it before the call, so that it is captured and can be indexed, or "
+                "write what its element is" % (name_of_called(node), result.dim()))
         if result.dim():
             raise Untranslatable(
                 "'%s' gives a tensor of %d dimensions; masks and scores are of single elements: index what they read, "
                 "and compute what needs a whole tensor before the call" % (name, result.dim()))
-        return self.emit_scalar(node, name, type_of(result.dtype))
+        dtype = find_common(node.args) if name in COMPARISONS else result.dtype
+        self.limits = torch.iinfo(dtype) if dtype in _SMALL else None
+        value = self.emit_scalar(node, name, type_of(dtype))
+        return self.cut(value) if value.type == "index" else value
+
+    def cut(self, value):
+        """Return an integer as its dtype has it: PyTorch's smaller ones wrap."""
+        return self.translator.cut(value, self.limits.bits, self.limits.min == 0) if self.limits else value
 
     def emit_index(self, node, name):
-        read = self.values[node.args[0]]
+        read = self.open(self.values[node.args[0]])
         if not isinstance(read, Read):
-            raise Untranslatable("'%s' indexes what is no captured tensor" % name)
+            raise Untranslatable("'%s' indexes what is no captured tensor; make it before the call, so that it is captured" % name)
         if name == "index":
-            indices = node.args[1]
-            if any(index is None for index in indices):
-                raise Untranslatable("an index leaves out a dimension; give one for each, from the first on")
-            indices = [self.translator.convert(self.scalar(index), "index") for index in indices]
+            indices = [None if index is None else self.translator.convert(self.scalar(index), "index") for index in node.args[1]]
         else:
             dim, index = node.args[1], node.args[2]
-            if dim != 0:
-                raise Untranslatable("an index leaves out a dimension; give one for each, from the first on")
-            indices = [self.translator.constant(index, "index")]
-        read = Read(read.operand, read.indices + indices, read.rank, read.size, read.unsigned, read.trailing)
-        return self.translator.read(read) if len(read.indices) == read.rank else read
+            indices = [None] * (dim % read.indices.count(None)) + [self.translator.constant(index, "index")]
+        read = read.fill(indices)
+        return read if None in read.indices else self.translator.read(read)
+
+    def open(self, value):
+        """Return a captured tensor as a Read, of no dimensions its Value; anything else as it is."""
+        return self.capture(value.tensor, value.views) if isinstance(value, Source) else value
 
     def scalar(self, x, type=None):
         """Return the value of an argument: a node, or a number."""
         if isinstance(x, torch.fx.Node):
-            value = self.values[x]
+            value = self.open(self.values[x])
             if isinstance(value, Read):
                 raise Untranslatable("a captured tensor of %d dimensions is used as a whole; index it" % value.rank)
             return self.translator.convert(value, type) if type else value
+        if self.limits and type == "index":  # a number is one of the dtype first
+            x = (int(x) - self.limits.min) % 2 ** self.limits.bits + self.limits.min
         kind = type or ("i1" if isinstance(x, bool) else "index" if isinstance(x, int) else "f32")
         return self.translator.constant(x, kind)
 
     def emit_scalar(self, node, name, type):
         translator, arguments = self.translator, node.args
         apply = lambda op, kind, *x: Value(translator.region.add(op(translator, kind, *[y.name for y in x])), kind)
+        if name == "view" and isinstance(arguments[1], torch.dtype):
+            raise Untranslatable("'view' as %s reads bits as of another dtype, which has no translation; write .to(%s) for the "
+                                 "value, or make the view before the call" % (arguments[1], arguments[1]))
         if name in COPIES or name in VIEWS:
             return self.scalar(arguments[0], type)
         if name == "copy":
@@ -117,15 +171,17 @@ class _Graph:
         if name in FILLS:
             return translator.constant(FILLS[name], type)
         if name in COMPARISONS or name in LOGIC or name == "logical_not":
-            return self.emit_condition(name, arguments)
+            return self.emit_condition(name, arguments, type)
         if name == "where":
             condition = self.scalar(arguments[0], "i1")
             x, y = (self.scalar(x, type) for x in arguments[1:])
             return Value(translator.region.add("arith.select %s, %s, %s : %s" % (
-                condition.name, x.name, y.name, type)), type, natural=x.natural and y.natural)
+                condition.name, x.name, y.name, type)), type, range=(min(x.range[0], y.range[0]), max(x.range[1], y.range[1])))
         if name == "bitwise_not":
             ones = translator.constant(True if type == "i1" else -1, type)
-            return apply(ARITHMETIC["bitwise_xor"], type, self.scalar(arguments[0], type), ones)
+            value = apply(ARITHMETIC["bitwise_xor"], type, self.scalar(arguments[0], type), ones)
+            value.range = RANGES["bitwise_xor"](self.scalar(arguments[0], type).range, (-1, -1))
+            return value
         if name == "square":
             return apply(ARITHMETIC["mul"], type, *[self.scalar(arguments[0], type)] * 2)
         if name == "clamp":
@@ -134,21 +190,24 @@ class _Graph:
             for op, bound in (("maximum", node.kwargs.get("min", bounds[0])),
                               ("minimum", node.kwargs.get("max", bounds[1]))):
                 if bound is not None:
+                    self.check_number(bound, "clamp")
                     bound, before = self.scalar(bound, type), value
                     value = apply(ARITHMETIC[op], type, before, bound)
-                    both = before.natural and bound.natural
-                    value.natural = both or op == "maximum" and (before.natural or bound.natural)
+                    value.range = RANGES[op](before.range, bound.range)
             return value
         return self.emit_operation(node, name, type, apply)
 
-    def emit_condition(self, name, arguments):
+    def check_number(self, number, name):
+        """Refuse a number that the integers of a node cannot be, where PyTorch does not wrap it."""
+        if self.limits and isinstance(number, int) and not self.limits.min <= number <= self.limits.max:
+            raise Untranslatable("'%s' takes %d, but its tensor has %s, %d to %d; convert it by .long() before"
+                                 % (name, number, self.limits.dtype, self.limits.min, self.limits.max))
+
+    def emit_condition(self, name, arguments, kind):
         translator = self.translator
         if name in COMPARISONS:
-            kinds = [self.values[x].type if isinstance(x, torch.fx.Node) else self.scalar(x).type for x in arguments]
-            kind = next((k for k in ("f64", "f32", "bf16", "f16", "index", "i1") if k in kinds), "f32")
-            kind = "f32" if "f16" in kinds and "bf16" in kinds else kind
-            x, y = (self.scalar(x, "index" if kind == "i1" else kind) for x in arguments)
             kind = "index" if kind == "i1" else kind
+            x, y = (self.scalar(x, kind) for x in arguments)
             return Value(translator.region.add(translator.compare(kind, name, x.name, y.name)), "i1")
         x = [self.scalar(x, "i1") for x in arguments]
         if name == "logical_not":
@@ -180,19 +239,20 @@ class _Graph:
             return self.scalar(arguments[0], type)
         op = op or ARITHMETIC.get(name) or FUNCTIONS.get(name)
         if op is None:
-            # A decomposition is named by the op that the function calls.
-            called = node.meta.get("original_aten", node.target)
             raise Untranslatable("operation '%s' has no translation; write it with operations that have one "
-                                 "(docs/python.md lists them)" % getattr(called, "overloadpacket", called))
+                                 "(docs/python.md lists them)" % name_of_called(node))
         for option in options:
             raise Untranslatable("'%s' of operation 'aten.%s' has no translation; leave it out" % (option, name))
-        operands = [x if isinstance(x, Value) else self.scalar(x, kind) for x in arguments]
+        if name in ("clamp_min", "clamp_max"):
+            self.check_number(arguments[1], name)
+        # In half precision PyTorch rounds a number first for these, and computes with it in f32 for others.
+        of_numbers = type if name in ("remainder", "fmod") else kind
+        operands = [x if isinstance(x, Value) else
+                    self.scalar(x, of_numbers if isinstance(x, float) else kind) for x in arguments]
         operands = [self.translator.convert(x, kind) for x in operands]
         result = apply(op, kind, *operands)
-        if kind == "index":
-            natural = [x.natural for x in operands]
-            result.natural = (name == "abs" or name in NATURAL_BY_ALL and all(natural) or name in NATURAL_BY_ONE and any(natural)
-                              or name in NATURAL_BY_SECOND and natural[1])
+        if kind == "index" and name in RANGES:
+            result = Value(result.name, kind, range=RANGES[name](*[x.range for x in operands]))
         return self.translator.convert(result, type)
 
     def emit_round(self, argument, decimals, kind, type, apply):
@@ -209,11 +269,14 @@ class _Graph:
             kind = "f32" if type in ("f16", "bf16") else type
             value = result = self.scalar(base, kind)
             for _ in range(int(power) - 1):
+                spans = result.range, value.range
                 result = apply(ARITHMETIC["mul"], kind, result, value)
-                result.natural = value.natural
+                result = Value(result.name, kind, range=RANGES["mul"](*spans))
             return self.translator.convert(result, type)
         if type == "index":
-            raise Untranslatable("an integer to the power of %s has no translation; multiply, or use floats" % power)
+            of = "a tensor" if isinstance(power, torch.fx.Node) else power
+            raise Untranslatable("an integer to the power of %s has no translation, expected a number from 1 to 8; multiply, or "
+                                 "convert it by .float()" % of)
         kind = "f32" if type in ("f16", "bf16") else type
         result = apply(FUNCTIONS["pow"], kind, self.scalar(base, kind), self.scalar(power, kind))
         return self.translator.convert(result, type)
@@ -272,6 +335,9 @@ class _Tracing(TorchFunctionMode):
             torch.fx.traceback.set_stack_trace([place])
         name = name_of_function(function)
         tensors = [x for x in (*args, *(kwargs or {}).values()) if isinstance(x, torch.Tensor)]
+        for x in tensors:
+            if x.is_nested or x.layout is not torch.strided:
+                refuse_memory(x)
         if self.is_score:
             self.check_gradients(name, tensors)
         if function is torch.Tensor.__getitem__:
@@ -317,22 +383,45 @@ class _Tracing(TorchFunctionMode):
                 self.reads.add(x, kind)
 
 
+def refuse_memory(tensor):
+    try:
+        check_memory("a captured tensor", tensor)
+    except ValueError as error:
+        raise Untranslatable(str(error)) from None
+
+
 _HOOKS = ("register_hook", "register_post_accumulate_grad_hook", "retain_grad", "requires_grad_")
 
 
 def read_element(tensor, index):
     """Return tensor[index] without asking for the values of indices."""
-    indices = index if isinstance(index, tuple) else (index,)
-    if not all(isinstance(i, (int, torch.Tensor)) and not isinstance(i, bool) for i in indices):
-        raise Untranslatable("an index is neither a number nor a scalar tensor; slices and None have no translation")
-    rank = tensor.dim()
-    if len(indices) > rank:
-        raise Untranslatable("%d indices of a tensor of %d dimensions" % (len(indices), rank))
+    indices = list(index if isinstance(index, tuple) else (index,))
+    kinds = (int, torch.Tensor, slice, type(None), type(...))
+    if not all(isinstance(i, kinds) and not isinstance(i, bool) for i in indices):
+        raise Untranslatable("an index is neither a number, a slice nor a scalar tensor; write t[i, j], or t[i][j]")
+    count = sum(isinstance(i, (int, torch.Tensor, slice)) for i in indices)
+    if count > tensor.dim():
+        raise Untranslatable("%d indices of a tensor of %d dimensions" % (count, tensor.dim()))
+    for i in indices:
+        if isinstance(i, torch.Tensor) and (i.is_floating_point() or i.is_complex()):
+            raise Untranslatable("an index has %s, expected integers; convert it by .long()" % i.dtype)
+    if any(i is ... for i in indices):
+        at = next(n for n, i in enumerate(indices) if i is ...)
+        indices[at:at + 1] = [slice(None)] * (tensor.dim() - count)
+    # Views first, for they are of the tensor as it is captured.
+    for dim, i in enumerate(indices):
+        if i is None:
+            tensor = aten.unsqueeze.default(tensor, dim)
+        elif isinstance(i, slice) and i != slice(None):
+            tensor = aten.slice.Tensor(tensor, dim, i.start, i.stop, 1 if i.step is None else i.step)
+    dim = 0
     for i in indices:
         if isinstance(i, torch.Tensor):
-            tensor = aten.index.Tensor(tensor, [i.long() if i.dtype == torch.bool else i])
+            tensor = aten.index.Tensor(tensor, [None] * dim + [i.long() if i.dtype == torch.bool else i])
+        elif isinstance(i, int):
+            tensor = aten.select.int(tensor, dim, i)
         else:
-            tensor = aten.select.int(tensor, 0, i)
+            dim += 1
     return tensor
 
 
@@ -394,13 +483,23 @@ def translate(function, region, arguments, kinds, capture, device, reads):
         raise Untranslatable("%s: %s" % (find_place_of(error, function), error)) from None
     except Exception as error:
         if type(error).__name__ not in ("DataDependentOutputException", "GuardOnDataDependentSymNode"):
+            place, words = find_place_of(error, function), str(error).split("\n")[0]
+            if isinstance(error, KeyError) and isinstance(error.args[0], torch.Tensor):
+                raise Untranslatable("%s: a dictionary is looked up by a tensor, whose value is not known before the launch; make "
+                                     "its values a tensor before the call, and index that" % place) from None
             if not is_of_pytorch(error):
                 raise
-            raise Untranslatable("%s: PyTorch cannot trace this: %s" % (
-                find_place_of(error, function), str(error).split("\n")[0])) from error
+            if ".numpy()" in words:
+                raise Untranslatable("%s: NumPy is given a tensor; make its array a tensor by torch.from_numpy before the call, "
+                                     "and write functions of torch" % place) from None
+            if "FakeTensor" in words:
+                raise Untranslatable("%s: PyTorch cannot trace this without the values of tensors, as take() and bucketize() need "
+                                     "them; index captured tensors by t[i, j]" % place) from error
+            raise Untranslatable("%s: PyTorch cannot trace this: %s" % (place, words)) from error
         raise Untranslatable(
-            "%s: Python asks for the value of a tensor, as `if`, `and`, `or`, `not`, min(), max() and .item() do; "
-            "write torch.where(condition, a, b), `&`, `|`, `~`, torch.minimum and torch.maximum"
+            "%s: Python asks for the value of a tensor, as `if`, `and`, `or`, `not`, min(), max(), .item() and an index of "
+            "a list do; write torch.where(condition, a, b), `&`, `|`, `~`, torch.minimum and torch.maximum, and make a list a tensor "
+            "before the call"
             % find_place_of(error, function)) from None
     walk, result = _Graph(Translator(region), arguments, capture), None
     for node in graph.nodes:

@@ -11,7 +11,7 @@ from typing import NoReturn, Union
 import torch
 
 from ._attention import check_type
-from ._flash import CACHE, attend, check_packed, refuse
+from ._flash import CACHE, attend, check_packed, check_rows, check_slopes, refuse
 
 # With return_attn_probs output, lse and S_dmask.
 Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
@@ -23,6 +23,8 @@ __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_
 
 def _attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
             return_attn_probs):
+    if return_attn_probs:
+        check_rows(function, 4, q=q, k=k, v=v)
     sizes = (q.shape[1], k.shape[1]) if return_attn_probs else ()
     output, lse, probabilities = attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                                         alibi_slopes, probabilities=sizes, deterministic=deterministic)
@@ -70,9 +72,15 @@ def flash_attn_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, dropout_p: float
 
 def _attend_packed(function, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p,
                    softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic, return_attn_probs):
+    if alibi_slopes is not None:
+        check_slopes(function, alibi_slopes)
     if deterministic and alibi_slopes is not None and alibi_slopes.dim() == 2 and alibi_slopes.requires_grad:
         refuse(function, "deterministic=True", "the gradient of alibi_slopes of batch x heads is added up by atomics; give "
                "slopes of heads, or slopes.detach()")
+    for name, size in (("max_seqlen_q", max_seqlen_q), ("max_seqlen_k", max_seqlen_k)) if return_attn_probs else ():
+        if not hasattr(size, "__index__"):
+            raise TypeError("%s: %s is %r, expected an integer: return_attn_probs gives S_dmask of that size"
+                            % (function, name, size))
     sizes = (max_seqlen_q, max_seqlen_k) if return_attn_probs else ()
     output, lse, probabilities = attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                                         alibi_slopes, probabilities=sizes,

@@ -74,6 +74,9 @@ def flash_attn_qkvpacked_func(qkv: torch.Tensor, softmax_scale: float | None = N
         q, k, v = qkv.unbind(2)
     elif qkv.dim() == 4 and num_heads_q is not None:
         heads = (qkv.shape[2] - num_heads_q) // 2
+        if heads < 1 or num_heads_q + 2 * heads != qkv.shape[2]:
+            raise ValueError("%s: qkv has %d heads, expected num_heads_q + 2 nheads_k; num_heads_q is %d, which leaves %d for key "
+                             "and value" % (name, qkv.shape[2], num_heads_q, qkv.shape[2] - num_heads_q))
         q, k, v = qkv.split([num_heads_q, heads, heads], 2)
     else:
         raise ValueError("qkv has %d dimensions, expected 5, or 4 and num_heads_q" % qkv.dim())

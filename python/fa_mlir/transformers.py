@@ -7,7 +7,7 @@ with one query: right, and slow until the library has kernels for it.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch.nn.attention.flex_attention import BlockMask
@@ -16,6 +16,17 @@ from ._attention import Function, Launch, add_blocks, autocast, find_shared
 from ._flex import add_functions
 
 NAME = "fa_mlir"
+
+
+class _NoTensor(NotImplementedError, AttributeError):
+    """A Mask was asked for what only a tensor has; to hasattr and getattr with a default it has no such attribute."""
+
+
+def _refuse(name: str) -> Any:
+    def refuse(self: Mask, *_arguments: Any, **_options: Any) -> NoReturn:
+        raise _NoTensor("fa_mlir: the model asks for '%s' of its mask, which is a function here and no tensor, so that no "
+                        "batch x sequence x sequence exists; use attn_implementation='sdpa' or 'eager' for this model" % name)
+    return refuse
 
 
 class Mask(BlockMask):
@@ -38,6 +49,18 @@ class Mask(BlockMask):
 
     def __repr__(self) -> str:
         return "<fa_mlir.transformers.Mask %s>" % (self.mask_shape,)
+
+    __str__ = __repr__
+
+    def __getattr__(self, name: str) -> Any:
+        _refuse(name)(self)
+
+
+# What a BlockMask makes of its blocks, and what models do with a tensor.
+for _name in ("_adjust", "as_tuple", "numel", "sparsity", "to_dense", "to_string", "__getitem__", "__add__", "__radd__",
+              "__sub__", "__rsub__", "__mul__", "__rmul__", "__and__", "__rand__", "__or__", "__ror__", "__invert__", "__neg__",
+              "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(Mask, _name, _refuse(_name))
 
 
 def make_mask(batch_size: int, q_length: int | None = None, kv_length: int = 0, q_offset: int | torch.Tensor = 0,
@@ -121,41 +144,78 @@ def _add_bias(launch: Launch, bias: torch.Tensor, name: str) -> None:
     launch.add("bias", _FLOATS[bias.dtype], find_shared(bias.shape), tensors=(bias,))
 
 
+# What models hand on beside what attention is: what they give back, caches that hold key and value already, positions that
+# the mask and the rotations have, the longest of the sequences that cu_seq_lens says, and what losses and other
+# implementations take.
+_HARMLESS = frozenset((
+    "output_hidden_states", "output_router_logits", "return_dict", "logits_to_keep", "use_cache", "past_key_value",
+    "past_key_values", "cache_position", "position_ids", "position_embeddings", "seq_idx", "max_length_q", "max_length_k",
+    "num_items_in_batch", "ignore_index", "shift_labels", "kernel_options", "training", "target_dtype",
+    "attn_implementation", "layer_idx", "interpolate_pos_encoding"))
+# Others that this version refuses, by why and what to do.
+_REFUSED = {
+    "output_attentions": "probabilities are never stored; use attn_implementation='eager'",
+    "head_mask": "no program scales the probabilities of a head; use attn_implementation='eager'",
+    "cache": "pages need kernels that the library does not have yet; use a dynamic or a static cache",
+}
+_REFUSED["block_table"] = _REFUSED["k_cache"] = _REFUSED["v_cache"] = _REFUSED["cache"]
+
+
+def _check_others(others: dict[str, Any]) -> None:
+    """Refuse arguments that may change what attention is: to leave one out would be another attention in silence."""
+    for name, x in others.items():
+        if name in _HARMLESS or x is None or name == "output_attentions" and not x:
+            continue
+        why = _REFUSED.get(name, "it may say which keys are seen, and nothing here knows of it; use attn_implementation='sdpa' "
+                                 "or 'eager' for this model, or leave it out where it changes no attention")
+        raise NotImplementedError("fa_mlir: %s is not supported: %s" % (name, why))
+
+
+def _add_sink(launch: Launch, sink: torch.Tensor) -> None:
+    sink = sink if sink.dtype in (launch.rows[0].dtype, torch.float32) else sink.to(torch.float32)
+    launch.add("sink", {torch.float16: "f16", torch.bfloat16: "bf16"}.get(sink.dtype, "f32"), tensors=(sink,))
+
+
+def _run_with_sinks(launch: Launch, sinks: torch.Tensor) -> torch.Tensor:
+    """Return the output with a logit for each query, batch x heads x queries x 1, of a key that has no value: what it takes
+    of each row is known from lse."""
+    output, lse = launch.run(True)
+    if sinks.shape != (*lse.shape, 1):
+        raise ValueError("fa_mlir: sinks has shape %s, expected %s: a logit a head, or batch x heads x queries x 1"
+                         % (tuple(sinks.shape), (*lse.shape, 1)))
+    kept = torch.sigmoid(lse - sinks[..., 0].to(lse.dtype))
+    return (output * kept.transpose(1, 2)[..., None]).to(output.dtype)
+
+
 def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
            attention_mask: Mask | torch.Tensor | None, dropout: float = 0.0, scaling: float | None = None,
            is_causal: bool | None = None, softcap: float | None = None, s_aux: torch.Tensor | None = None,
            sliding_window: int | None = None, position_bias: torch.Tensor | None = None,
+           cu_seq_lens_q: torch.Tensor | None = None, cu_seq_lens_k: torch.Tensor | None = None,
+           sinks: torch.Tensor | None = None, deterministic: bool | None = None,
            **others: Any) -> tuple[torch.Tensor, None]:
     """Return (output, None) for transformers' AttentionInterface; output is batch x sequence x heads x head size."""
-    if others.get("output_attentions"):
-        raise NotImplementedError("fa_mlir: output_attentions is not supported: probabilities are never stored; use "
-                                  "attn_implementation='eager'")
-    if others.get("head_mask") is not None:
-        raise NotImplementedError("fa_mlir: head_mask is not supported: no program scales the probabilities of a head; use "
-                                  "attn_implementation='eager'")
-    if others.get("cache") is not None:
-        raise NotImplementedError("fa_mlir: cache of pages is not supported: it needs kernels that the library does "
-                                  "not have yet; use a dynamic or a static cache")
+    _check_others(others)
+    if s_aux is None and sinks is not None and sinks.dim() == 1:
+        s_aux, sinks = sinks, None
     launch = Launch(*autocast(*[x.transpose(1, 2) for x in (query, key, value)]), heads_last=True)
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     _add_mask(launch, attention_mask, causal and query.shape[2] > 1, sliding_window, key.shape[2])
-    _add_packing(launch, others.get("cu_seq_lens_q"), others.get("cu_seq_lens_k"))
+    _add_packing(launch, cu_seq_lens_q, cu_seq_lens_k)
     if softcap is not None:
         launch.add_softcap(softcap)
     if position_bias is not None:
         _add_bias(launch, position_bias[..., :key.shape[2]], "position_bias")
     if s_aux is not None:
-        dtype = launch.rows[0].dtype
-        sink = s_aux if s_aux.dtype in (dtype, torch.float32) else s_aux.to(torch.float32)
-        launch.add("sink", {torch.float16: "f16", torch.bfloat16: "bf16"}.get(sink.dtype, "f32"), tensors=(sink,))
+        _add_sink(launch, s_aux)
     if scaling is not None:
         launch.add_scale(scaling)
     if dropout:
         launch.add_dropout(dropout)
     # As transformers decides it for FlashAttention.
-    wanted = others.get("deterministic")
-    launch.deterministic = os.environ.get("FLASH_ATTENTION_DETERMINISTIC", "0") == "1" if wanted is None else bool(wanted)
-    return launch.run()[0], None
+    launch.deterministic = (os.environ.get("FLASH_ATTENTION_DETERMINISTIC", "0") == "1" if deterministic is None
+                            else bool(deterministic))
+    return launch.run()[0] if sinks is None else _run_with_sinks(launch, sinks), None
 
 
 def register(name: str = NAME) -> None:

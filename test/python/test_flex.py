@@ -1,6 +1,7 @@
 """flex_attention beside FlexAttention's eager result; the table of translations; what has none."""
 
 import inspect
+import math
 import os
 import tempfile
 import unittest
@@ -230,6 +231,21 @@ class Functions(unittest.TestCase):
                 expected, = torch.autograd.grad(flex_attention(q, k, v, score_mod=score), slopes, do)
                 torch.testing.assert_close(result, expected, rtol=1e-3, atol=1e-3)
 
+    def test_gradient_of_a_longer_capture(self):
+        """What a capture has beyond the positions has a gradient of 0, whatever was in memory."""
+        skip_without(self, "cpu")
+        q, k, v = (x.detach() for x in self.draw(12, "cpu", torch.float32))
+        for size in (12, 150, 700):
+            bias = torch.randn(size, requires_grad=True)
+            for name, score in (("key", lambda s, b, h, i, j: s + bias[j]), ("query", lambda s, b, h, i, j: s * bias[i])):
+                for _ in range(3):
+                    waste = torch.full((size,), float("nan"))
+                    del waste
+                    o = fa_mlir.flex_attention(q, k, v, score_mod=score)
+                    gradient, = torch.autograd.grad(o, bias, torch.ones_like(o))
+                    with self.subTest(name, size=size):
+                        self.assertFalse(gradient[12:].any())
+
     def test_blocks_without_a_function(self):
         from torch.nn.attention.flex_attention import BlockMask
         for device in devices():
@@ -262,7 +278,8 @@ EXPRESSIONS = {
                                                              "torch.div(m, n, rounding_mode='floor')"],
     "minimum": ["torch.minimum(x, y)", "torch.minimum(m, n)"],
     "maximum": ["torch.maximum(x, y)", "torch.maximum(m, n)"],
-    "floor_divide": ["m // n", "m // 3"], "remainder": ["m % n", "m % 5", "x % 0.7"], "fmod": ["torch.fmod(m, n)"],
+    "floor_divide": ["m // n", "m // 3"], "remainder": ["m % n", "m % 5", "x % 0.7", "x % y", "-1.5 % x"],
+    "fmod": ["torch.fmod(m, n)", "torch.fmod(x, y)"],
     "abs": ["x.abs()", "m.abs()"], "neg": ["-x", "-m"], "sign": ["x.sign()", "m.sign()"], "sgn": ["x.sgn()"],
     "relu": ["x.relu()"], "bitwise_and": ["m & n", "p & r"], "bitwise_or": ["m | n", "p | r"],
     "bitwise_xor": ["m ^ n", "p ^ r"],
@@ -288,6 +305,21 @@ EXPRESSIONS = {
     **{name: ["torch.%s(y)" % name] for name in ("log", "log2", "log10", "log1p")},
     **{name: ["torch.%s(x / 3)" % name] for name in ("asin", "acos", "atanh")},
 }
+# Of numbers that are multiples but for rounding, z and w, where a quotient rounds up to the next one; of infinity; of 40 bits.
+MULTIPLES = ["z % 0.1", "z // 0.1", "torch.fmod(z, 0.1)", "z % -0.1", "z // -0.1", "torch.fmod(z, -0.1)", "z % w", "z // w",
+             "torch.fmod(z, w)", "torch.div(z, w, rounding_mode='floor')", "torch.div(z, w, rounding_mode='trunc')", "(x % math.inf).clamp(max=9)",
+             "x // -math.inf", "torch.fmod(x, math.inf)", "(z * 2e10) % 0.3", "x // 0.3", "x.double() % 0.7", "z.double() // 0.1"]
+# Integers that wrap: a of uint8, c of int8, d of int16, e of int32.
+SMALL = ["a + a", "a - 200", "-a", "~a", "a * 3", "a * 300", "a << 2", "a // 7", "a.clamp(3, 200)", "c + c", "c * 3", "c * c", "-c",
+         "c.abs()", "c + 300", "c // 3", "c % 5", "c % -5", "c ** 2", "c.square()", "c << 3", "c << 9", "c >> 1", "c * a", "c == 300", "c < 300",
+         "torch.sub(c, c, alpha=3)", "d * d", "d + d", "d.to(torch.int8)", "e * e", "e + e", "e - 5", "e.to(torch.int16)", "e + m",
+         "m.to(torch.int8)", "(m * 77).to(torch.uint8)", "(m * 2 ** 31).int()", "c * 0.5", "c + x", "torch.where(p, c, e)",
+         "torch.maximum(a, c)", "c.float()", "(c + c).float()", "c.clone().mul_(e)", "a.bool()", "(e + e) < 0", "-e // 3"]
+# f of float16 and g of bfloat16 beside numbers of Python, which take their dtype.
+HALVES = ["(%s %s %s)" % (x, op, number) for x in ("f", "g") for op in ("==", "<", "<=", ">", ">=", "!=") for number in ("0.1", "0.7")]
+HALVES += ["f % 0.1", "g % 0.1", "g // 0.1", "torch.fmod(g, 0.1)", "g * 0.1", "g + 0.1", "g / 0.1", "g // 0.3", "g * f", "(g * f) == 0.1",
+           "g < x", "torch.copysign(g, -0.1)", "g.clamp(0.1, 0.7)", "torch.where(p, g, 0.1)", "0.1 < g", "g * 0.1 == 0.07",
+           "torch.div(g, 0.1, rounding_mode='trunc')", "m == 0.5", "c == 0.5", "p == 1"]
 UNARY = ("sigmoid", "exp", "exp2", "expm1", "tanh", "sin", "cos", "tan", "sinh", "cosh", "atan", "asinh", "erf", "erfc",
          "floor", "ceil", "trunc", "round")
 
@@ -304,8 +336,12 @@ class Translations(unittest.TestCase):
         x, y = (torch.rand(size) - 0.5) * 5, torch.rand(size) * 2 + 0.1
         m, n = torch.randint(-40, 40, (size,)), torch.randint(1, 9, (size,))
         p, r = torch.rand(size) > 0.5, torch.rand(size) > 0.5
-        names = dict(x=x, y=y, m=m, n=n, p=p, r=r)
-        functions = [eval("lambda x, y, m, n, p, r: " + text, {"torch": torch}) for text in expressions]
+        draw = lambda dtype: torch.randint(torch.iinfo(dtype).min, torch.iinfo(dtype).max, (size,), dtype=dtype)
+        halves = torch.arange(size) % 8 * 0.1
+        names = dict(x=x, y=y, m=m, n=n, p=p, r=r, z=(torch.arange(size) - 30) * 0.1, w=torch.arange(1, size + 1) % 7 * 0.1 + 0.1,
+                     a=draw(torch.uint8), c=draw(torch.int8), d=draw(torch.int16), e=draw(torch.int32), f=halves.half(),
+                     g=halves.bfloat16())
+        functions = [eval("lambda %s: %s" % (", ".join(names), text), {"torch": torch, "math": math}) for text in expressions]
 
         def score(s, b, h, q, k):
             read = {name: tensor[q] for name, tensor in names.items()}
@@ -328,6 +364,36 @@ class Translations(unittest.TestCase):
             for text, result, expected in zip(part, *self.evaluate(part)):
                 with self.subTest(text):
                     torch.testing.assert_close(result, expected, rtol=2e-6, atol=2e-6)
+
+    def check_exactly(self, texts):
+        for first in range(0, len(texts), 12):
+            part = texts[first:first + 12]
+            for text, result, expected in zip(part, *self.evaluate(part)):
+                with self.subTest(text):
+                    self.assertTrue(torch.equal(result, expected), (result - expected).abs().max())
+
+    def test_small_integers(self):
+        self.check_exactly(SMALL)
+
+    def test_halves(self):
+        self.check_exactly(HALVES)
+
+    def test_multiples(self):
+        self.check_exactly(MULTIPLES)
+
+    def test_gradients_of_rests(self):
+        """What a rest gives back is what PyTorch's does: 1 for the dividend, minus the quotient for the divisor."""
+        skip_without(self, "cpu")
+        torch.manual_seed(7)
+        x, y = torch.randn(8, requires_grad=True), (torch.rand(8) + 0.3).requires_grad_()
+        q = torch.randn(1, 1, 8, 16)
+        for text in ("x % y", "torch.fmod(x, y)", "torch.div(x, y, rounding_mode='floor')"):
+            function = eval("lambda x, y: %s + 0 * (x + y)" % text, {"torch": torch})
+            o, lse = fa_mlir.flex_attention(q, q[:, :, :1], q[:, :, :1], score_mod=lambda s, b, h, i, j: s * 0 + function(x[i], y[i]),
+                                            return_lse=True)
+            for one, other in zip(torch.autograd.grad(lse.sum(), [x, y]), torch.autograd.grad(function(x, y).sum(), [x, y])):
+                with self.subTest(text):
+                    torch.testing.assert_close(one, other)
 
     def test_comparisons(self):
         texts = ["(%s %s %s)" % (a, op, b) for op in ("==", "!=", "<", "<=", ">", ">=")
@@ -352,7 +418,7 @@ def unknown(b, h, q, k):
     near = q - k
     return torch.special.i0(near.float()) > 0
 def slices(b, h, q, k):
-    return table[q, 1:] > 0
+    return table[q][1:][k] > 0
 def whole(b, h, q, k):
     return table[q] > 0
 def number(b, h, q, k):
@@ -365,7 +431,7 @@ def number(b, h, q, k):
             names = {"table": table}
             exec(compile(source, path, "exec"), names)
             cases = [("branches", 4, "Python asks for the value of a tensor.*write torch.where"),
-                     ("unknown", 9, "operation 'aten.i0' has no translation"), ("slices", 11, "slices and None"),
+                     ("unknown", 9, "operation 'aten.i0' has no translation"), ("slices", 11, "'slice' of a captured tensor that is indexed already.* before the first index"),
                      ("whole", 13, "a tensor of 1 dimensions; .* index"), ("number", 14, "expected a bool")]
             for name, line, words in cases:
                 with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "users.py:%d.*%s" % (line, words)):

@@ -2,6 +2,10 @@
 
 import functools
 import math
+import operator
+import random
+import sys
+import time
 import types
 import unittest
 import unittest.mock
@@ -21,12 +25,12 @@ BATCH, HEADS = 2, 4
 
 def make_functions(length):
     """Return name -> (mask_mod, score_mod) for a length."""
-    random = torch.Generator(torch.get_default_device()).manual_seed(length)
-    integers = lambda most, *shape: torch.randint(0, most, shape, generator=random)
-    floats = lambda *shape: torch.rand(*shape, generator=random)
+    generator = torch.Generator(torch.get_default_device()).manual_seed(length)
+    integers = lambda most, *shape: torch.randint(0, most, shape, generator=generator)
+    floats = lambda *shape: torch.rand(*shape, generator=generator)
     offsets = torch.tensor([0, length // 4, length // 2 + 1, length])
     document_id = torch.repeat_interleave(torch.arange(3, dtype=torch.int32), offsets.diff())
-    pages = torch.stack([torch.randperm(length // 8 + 1, generator=random) for _ in range(BATCH)])
+    pages = torch.stack([torch.randperm(length // 8 + 1, generator=generator) for _ in range(BATCH)])
     pages[0, 1] = -1
     bits = integers(256, length, length // 8 + 1).to(torch.uint8)
     roles, sees = integers(4, BATCH, length).to(torch.int8), floats(4, 4) > 0.4
@@ -172,6 +176,38 @@ class Users(unittest.TestCase):
                         self.assertTrue(torch.equal(torch.isinf(result), ~rows))
                         check(self, name, result[rows], reference[rows], low[rows])
 
+    def test_views_of_captures(self):
+        """Views that a function makes of what it closes over: of tensors that change, eager and compiled, with gradients."""
+        skip_without(self, "cpu")
+        q, k, v = draw(12)
+
+        def make(m, c, d):
+            return {
+                "T": lambda s, b, h, i, j: s + m.T[i, j], "t": lambda s, b, h, i, j: s + m.t()[i][j],
+                "column": lambda s, b, h, i, j: s + m[:, 1][j] + m[-1, j], "of keys": lambda s, b, h, i, j: s + m[:, j][i],
+                "slices": lambda s, b, h, i, j: s + d[1:5][h, j] + d[-4:, j][h] + m[:, ::2][i, j // 2],
+                "ellipsis": lambda s, b, h, i, j: s + c[..., j][h, i] + c[h, ..., j][i],
+                "none": lambda s, b, h, i, j: s + c[None][0, h, i, j] + c[:, None, i][h, 0, j],
+                "permuted": lambda s, b, h, i, j: s + c.permute(2, 0, 1)[j, h, i] + c.mT[h, j, i] + c.select(-1, 3)[h, i],
+                "flat": lambda s, b, h, i, j: s + m.flatten()[i * 12 + j] + m.view(-1)[j] + m.diagonal()[j],
+                "two": lambda s, b, h, i, j: s + m.T[i, j] - m[i, j] + m[:1].squeeze(0)[i] + m[:1, :1].squeeze(),
+            }
+        shapes = (12, 12), (HEADS, 12, 12), (6, 12)
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            tensors = [torch.randn(shape, requires_grad=True) for shape in shapes]
+            for name, score in make(*tensors).items():
+                with self.subTest(name, seed=seed):
+                    places = torch.meshgrid(*[torch.arange(n) for n in (BATCH, HEADS, 12, 12)], indexing="ij")
+                    result = fa_mlir.flex_attention(q, k, v, score_mod=score)
+                    expected = attend(q, k, v, score=lambda s: torch.stack([
+                        score(*x) for x in zip(s.flatten(), *[x.flatten() for x in places])]).view_as(s))[0]
+                    torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-5)
+                    used = [x.cell_contents for x in score.__closure__]
+                    do = torch.randn_like(result)
+                    for one, other in zip(torch.autograd.grad(result, used, do), torch.autograd.grad(expected, used, do)):
+                        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
+
     def test_gradient_of_strided_captures(self):
         for device in devices():
             with self.subTest(device=device):
@@ -229,6 +265,59 @@ class Changes(unittest.TestCase):
                 return q - k < self.window
         mask = Mask()
         self.check_changes(mask, lambda: setattr(mask, "window", 12))
+
+    def test_attributes_of_functions(self):
+        def settings():
+            pass
+        settings.window = 3
+
+        def mask(b, h, q, k):
+            return q - k < mask.window
+        mask.window = 3
+        for name, function, of in (("another", lambda b, h, q, k: q - k < settings.window, settings), ("its own", mask, mask)):
+            with self.subTest(name):
+                self.check_changes(function, lambda: setattr(of, "window", 12))
+
+    def test_methods_of_containers(self):
+        sizes, order = {"window": 3}, [3]
+        find, take = sizes.get, order.__getitem__
+        self.check_changes(lambda b, h, q, k: q - k < find("window"), lambda: sizes.update(window=12))
+        self.check_changes(lambda b, h, q, k: q - k < take(0), lambda: order.__setitem__(0, 12))
+
+    def test_imports(self):
+        module = types.ModuleType("window_of_tests")
+        module.window = 3
+        self.addCleanup(sys.modules.pop, module.__name__)
+        sys.modules[module.__name__] = module
+
+        def mask(b, h, q, k):
+            from window_of_tests import window
+            return q - k < window
+        self.check_changes(mask, lambda: setattr(module, "window", 12))
+        self.check_changes(lambda b, h, q, k: q - k < globals()["WINDOW"], lambda: globals().__setitem__("WINDOW", 11))
+        self.addCleanup(globals().__setitem__, "WINDOW", WINDOW)
+
+    def test_random_numbers(self):
+        q, k, v = draw(8)
+        draw_number, now = random.random, time.perf_counter_ns
+        for name, score in (("of Python", lambda s, b, h, i, j: s + j * draw_number()), ("time", lambda s, b, h, i, j: s + j * (now() % 9973 / 9973)),
+                            ("seed", lambda s, b, h, i, j: s + j * (torch.initial_seed() % 7))):
+            with self.subTest(name):
+                results = []
+                for seed in (1, 2):
+                    torch.manual_seed(seed)
+                    results.append(fa_mlir.flex_attention(q, k, v, score_mod=score))
+                self.assertFalse(torch.equal(*results))
+
+    def test_functions_of_modules_are_known(self):
+        """Built-in functions that give the same for the same do not make a function unknown."""
+        q, k, v = draw(8)
+        root, add, exp = math.sqrt, operator.add, torch.exp
+        mask = lambda s, b, h, i, j: add(s, exp(-j * 0.1) * root(2) * len((1, 2)))
+        with unittest.mock.patch.object(_translate, "translate", wraps=_translate.translate) as traced:
+            for _ in range(2):
+                fa_mlir.flex_attention(q, k, v, score_mod=mask)
+            self.assertEqual(traced.call_count, 1)
 
     def test_containers(self):
         sizes, seen = {"window": 3}, [torch.arange(32) % 3 != 0]
@@ -417,16 +506,45 @@ class Compiled(unittest.TestCase):
                         torch.testing.assert_close(compiled(q, k, v, score, None), step(q, k, v, score, None))
 
     @on_each_device
+    def test_views_of_captures(self):
+        step, compiled = self.make()
+        q, k, v = draw(16)
+        for _ in range(2):
+            m = torch.rand(16, 16)
+            score = lambda s, b, h, i, j: s + m.T[i, j] + m[:, 1][j] + m[2:][h, j]
+            torch.testing.assert_close(compiled(q, k, v, score, None), step(q, k, v, score, None))
+
+    @on_each_device
     def test_says_what_it_takes(self):
         q, k, v = draw(16)
         table = torch.rand(HEADS)
         inside = lambda: fa_mlir.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + table[h])
         _, compiled = self.make()
         partial = functools.partial(lambda s, b, h, i, j, t: s + t[h], t=table)
+
+        class Module(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = torch.nn.Parameter(table)
+
+            def forward(self, q):
+                return fa_mlir.flex_attention(q, q, q, score_mod=lambda s, b, h, i, j: s + self.table[h])
+        for name, call in (("compile", lambda: torch.compile(Module(), fullgraph=True, backend="eager")(q)),
+                           ("export", lambda: torch.export.export(Module(), (q,)))):
+            words = "functions made outside of what is compiled.* make yours so|CellVariable"
+            with self.subTest(name), self.assertRaisesRegex(Exception, words):
+                call()
+
+        def settings():
+            pass
+        settings.window = 3
+        attribute = lambda s, b, h, i, j: s * settings.window
+        with self.assertRaisesRegex(Exception, "depends on attributes of functions.* let it close over tensors and numbers"):
+            compiled(q, k, v, attribute, None)
         for name, call in (("inside", torch.compile(inside, fullgraph=True, backend="eager")),
                            ("partial", lambda: compiled(q, k, v, partial, None))):
             # Of the first, newer versions of PyTorch say themselves that they cannot look into its cells.
-            words = "functions made outside of what it compiles|CellVariable"
+            words = "functions made outside of what is compiled|CellVariable"
             with self.subTest(name), self.assertRaisesRegex(Exception, words):
                 call()
         torch.testing.assert_close(torch.compile(inside, backend="eager")(), inside())  # with a graph break
@@ -436,11 +554,32 @@ class Compiled(unittest.TestCase):
 class Refused(unittest.TestCase):
     def test_says_what_to_write(self):
         q = torch.randn(1, 1, 8, 16)
-        table, array = torch.zeros(8), torch.zeros(8).numpy()
+        table, array, small = torch.zeros(8), torch.zeros(8).numpy(), torch.zeros(8, dtype=torch.int8)
+        complexes, words, five, sparse = table.to(torch.complex64), table.to(torch.uint16), torch.zeros(1, 1, 1, 8, 8), table.to_sparse()
+        bytes_ = table.to(torch.float8_e4m3fn)
         cases = [
             (TypeError, r"cannot be called with \(b, h, q_idx, kv_idx\), as a mask_mod", lambda q, k: q >= k),
             (_translate.Untranslatable, r"users.py:\d+: Python asks for the value .*torch.where", lambda b, h, q, k: 0 <= q - k <= 5),
-            (_translate.Untranslatable, r"users.py:\d+: PyTorch cannot trace this", lambda b, h, q, k: array[q] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: NumPy is given a tensor.* torch.from_numpy before the call",
+             lambda b, h, q, k: array[q] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: a dictionary is looked up by a tensor.* make its values a tensor",
+             lambda b, h, q, k: {0: 1}[h] > q),
+            (_translate.Untranslatable, r"users.py:\d+: .* an index of a list .* make a list a tensor", lambda b, h, q, k: [1, 2][h] > q),
+            (_translate.Untranslatable, r"users.py:\d+: .*without the values of tensors, as take\(\)",
+             lambda b, h, q, k: torch.take(table, q) > 0),
+            (_translate.Untranslatable, r"users.py:\d+: 'aten.arange' makes a tensor of 1 dimensions; make it before the call",
+             lambda b, h, q, k: torch.arange(4)[h] > q),
+            (_translate.Untranslatable, r"users.py:\d+: an integer to the power of a tensor .*float\(\)", lambda b, h, q, k: q ** k > 3),
+            (_translate.Untranslatable, r"users.py:\d+: an index has torch.float32.*long\(\)", lambda b, h, q, k: table[q / 2] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: .*no tensors of torch.complex64, expected float16.* x.real and x.imag",
+             lambda b, h, q, k: complexes[q].real > 0),
+            (_translate.Untranslatable, r"users.py:\d+: .*no tensors of torch.uint16.* x.to\(torch.int64\)", lambda b, h, q, k: words[q] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: .*no tensors of torch.float8_e4m3fn.* x.to\(torch.float32\)",
+             lambda b, h, q, k: bytes_[q].float() > 0),
+            (_translate.Untranslatable, r"users.py:\d+: a captured tensor has 5 dimensions, expected 4 at most.*flatten\(0, 1\)",
+             lambda b, h, q, k: five[b, b, h, q, k] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: a captured tensor has the layout torch.sparse_coo.*to_dense",
+             lambda b, h, q, k: sparse[q] > 0),
             (_translate.Untranslatable, r"users.py:\d+: .* compute what needs a whole tensor before the call",
              lambda b, h, q, k: (table > q).any()),
             (_translate.Untranslatable, r"users.py:\d+: 'add' changes a captured tensor", lambda b, h, q, k: table.add_(q)[k] > 0),
@@ -448,9 +587,13 @@ class Refused(unittest.TestCase):
              lambda b, h, q, k: torch.searchsorted(table, q.float()) == k),
             (_translate.Untranslatable, r"users.py:\d+: operation 'aten.rand' has no translation", lambda b, h, q, k: torch.rand(()) > 0.5),
             (KeyError, "x", lambda b, h, q, k: {}["x"]),
+            (_translate.Untranslatable, r"users.py:\d+: 'clamp' takes 300, but its tensor has int8, -128 to 127; .*long\(\)",
+             lambda b, h, q, k: small[k].clamp(max=300) > 0),
+            (_translate.Untranslatable, r"users.py:\d+: 'view' as torch.int32 reads bits.* write .to\(torch.int32\)",
+             lambda b, h, q, k: table[k].view(torch.int32) > 0),
         ]
-        for error, words, mask in cases:
-            with self.subTest(words), self.assertRaisesRegex(error, words):
+        for error, expected, mask in cases:
+            with self.subTest(expected), self.assertRaisesRegex(error, expected):
                 fa_mlir.flex_attention(q, q, q, block_mask=mask)
 
     def test_gradients_of_parts(self):

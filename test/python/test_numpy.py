@@ -161,7 +161,7 @@ class Translations(unittest.TestCase):
         def read(name):
             if name not in operands:
                 operands[name] = text.tensor({"f": "f32", "i": "i64", "b": "i1"}[INPUTS[name].dtype.kind], 1)
-            return translator.read(_table.Read(operands[name], [_table.Value("%i", "index", natural=True)], 1))
+            return translator.read(_table.Read(operands[name], [_table.Value("%i", "index", range=_table.POSITIONS)], 1))
         result = translator.constant(0, "f32")
         for head, (row, inputs) in enumerate(cases):
             values = [read(name) for name in inputs]
@@ -199,6 +199,30 @@ class Translations(unittest.TestCase):
         subprocess.run([sys.executable, "-c", code], check=True)
 
 
+FORKED = """
+import os, signal, sys
+import numpy as np
+import fa_mlir
+sys.path.insert(0, sys.argv[1])
+from test_numpy import TEXT, OnArrays
+test = OnArrays("test_is_compiled_once")
+test.setUp()
+program = fa_mlir.compile(TEXT, threads=int(sys.argv[2]))
+
+def work():
+    program.launch(**test.arrays, cap=0.5, o=np.empty_like(test.o), lse=np.empty_like(test.lse))
+work()
+if os.fork() == 0:
+    signal.alarm(60)
+    try:
+        work()
+        print("computed", flush=True)
+    except fa_mlir.Error as error:
+        print(error, flush=True)
+    os._exit(0)
+print(os.wait()[1])
+"""
+
 WORK = """
 import sys, threading
 import numpy as np
@@ -230,6 +254,14 @@ def read_key(path):
 
 
 class Processes(unittest.TestCase):
+    def test_forked(self):
+        """A forked process has no threads of its parent's: it says so, and works where there were none."""
+        for threads, words in ((2, "forked from one .*spawn"), (1, "computed")):
+            run = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED, os.path.dirname(os.path.abspath(__file__)), str(threads)],
+                                 capture_output=True, text=True, timeout=120)
+            with self.subTest(threads=threads):
+                self.assertRegex(run.stdout, "(?s)%s.*\n0\n" % words, run.stderr)
+
     def test_share_a_cache(self):
         """Eight processes of two threads compile one program at once, in one cache on disk."""
         self.run_eight(WORK, "1 2 ", 1)

@@ -338,6 +338,25 @@ class Ops(unittest.TestCase):
                 self.assertTrue(torch.equal(alone, both[0]))
                 self.assertTrue((alone[15:20] == 0).all() and (both[1][:, 15:20] == -float("inf")).all())
 
+    def test_caches_end(self):
+        """What is kept by text is forgotten when there is too much of it, and made again."""
+        from fa_mlir import _ops, _program, _text
+        skip_without(self, "cpu")
+        patch = mock.patch.object
+        with patch(_program, "MOST", 2), patch(_program, "_programs", {}), patch(_ops, "_prepared", {}):
+            results = []
+            for size in (8, 16, 24, 8):
+                x = torch.ones(1, 1, 3, size)
+                results.append(fa_mlir.attention(x, x, x))
+                self.assertLessEqual(len(_program._programs), 2)
+            self.assertTrue(torch.equal(results[0], results[3]))
+        with patch(_ops, "_MOST", 2), patch(_ops, "_prefetched", set()), patch(_ops, "compile_for"):
+            for n in range(5):
+                _ops._prefetch(torch.device("cpu"), "text %d" % n, "q")
+                self.assertLessEqual(len(_ops._prefetched), 2)
+        for function in (_text.write, _text.write_line):
+            self.assertIsNotNone(function.cache_info().maxsize)
+
     def test_only_what_is_asked_for(self):
         """The program computes the gradients of the inputs that require them, and no others."""
         skip_without(self, "cpu")

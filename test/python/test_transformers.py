@@ -214,6 +214,53 @@ class Models(unittest.TestCase):
                     gradients.append(model.model.layers[0].self_attn.q_proj.weight.grad.clone())
                 torch.testing.assert_close(*gradients[::-1], rtol=1e-3, atol=1e-5)
 
+    def test_other_arguments(self):
+        """What a model hands on besides is known to change nothing, or refused by name."""
+        from fa_mlir.transformers import attend as attend_model
+        x = torch.randn(1, 2, 5, 16)
+        expected = attend_model(None, x, x, x, None)[0]
+        harmless = dict(position_ids=torch.arange(5)[None], use_cache=False, output_attentions=False, cache=None, indices=None)
+        self.assertTrue(torch.equal(attend_model(None, x, x, x, None, **harmless)[0], expected))
+        for name, value in (("block_indices", torch.zeros(1, 2, 5, 1)), ("indices", torch.zeros(1, 5, 4)), ("unheard_of", False),
+                            ("output_attentions", True), ("head_mask", torch.ones(2)), ("cache", object()),
+                            ("block_table", torch.zeros(1, 1))):
+            with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "fa_mlir: %s is not supported: .*; " % name):
+                attend_model(None, x, x, x, None, **{name: value})
+
+    def test_sinks(self):
+        """A logit a head, by either name, or one a query, with gradients."""
+        from fa_mlir.transformers import attend as attend_model
+        torch.manual_seed(5)
+        q, k, v = (torch.randn(2, 4, 9, 16, requires_grad=True) for _ in range(3))
+        seen, of_heads = torch.ones(9, 9).tril().bool(), torch.randn(4, requires_grad=True)
+        of_queries = torch.randn(2, 4, 9, 1, requires_grad=True)
+
+        def reference(sinks):
+            scores = (q @ k.transpose(2, 3) / 4).masked_fill(~seen, -float("inf"))
+            return torch.softmax(torch.cat([scores, sinks], 3), 3)[..., :-1] @ v
+        for name, sinks in (("s_aux", of_heads), ("sinks", of_heads), ("sinks", of_queries)):
+            with self.subTest(name, dims=sinks.dim()):
+                wide = sinks if sinks.dim() == 4 else sinks[None, :, None, None].expand(2, 4, 9, 1)
+                result = attend_model(None, q, k, v, None, is_causal=True, **{name: sinks})[0].transpose(1, 2)
+                expected, do = reference(wide), torch.randn(2, 4, 9, 16)
+                torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-5)
+                for one, other in zip(*[torch.autograd.grad(x, [q, k, v, sinks], do) for x in (result, expected)]):
+                    torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+        with self.assertRaisesRegex(ValueError, r"sinks has shape \(2, 4, 1\), expected \(2, 4, 9, 1\): a logit a head"):
+            attend_model(None, q, k, v, None, sinks=torch.zeros(2, 4, 1))
+
+    def test_mask_is_no_tensor(self):
+        """A model that looks into its mask is told so; one that asks first is told that there is nothing."""
+        from fa_mlir.transformers import make_mask
+        mask = make_mask(2, 5, 5)
+        for name, use in (("__getitem__", lambda: mask[:, 0]), ("__and__", lambda: mask & True), ("dtype", lambda: mask.dtype),
+                          ("__radd__", lambda: torch.ones(5) + mask), ("to_dense", mask.to_dense)):
+            with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "'%s' of its mask.*'sdpa' or 'eager'" % name):
+                use()
+        self.assertFalse(hasattr(mask, "dtype"))
+        self.assertEqual(mask.shape, (2, 1, 5, 5))
+        self.assertIn("Mask", str(mask))
+
 
 if __name__ == "__main__":
     unittest.main()
