@@ -235,8 +235,8 @@ static std::string gradientName(AttentionOp op, unsigned operand) {
   return "darg" + std::to_string(number);
 }
 
-/// Three standard deviations of a rounding to nearest, whose error is as likely anywhere within
-/// half an ulp, relative to the largest: of numbers in [1, 2), each as likely as its reciprocal.
+/// Hold three standard deviations of a rounding to nearest, relative to the largest error of one:
+/// that is as likely anywhere within half an ulp, and numbers are spread evenly on a log scale.
 constexpr double kThreeDeviations = 1.274; // 3 sqrt(3 / (8 ln 2) / 3)
 
 /// Add the sums of an operand to the gradient of its argument, which it may share.
@@ -254,8 +254,7 @@ static void addOperand(AttentionOp op, const AttentionInputs &inputs, unsigned o
   Gradient &gradient = gradients[index];
   bool isCapture = operand >= 3;
   gradient.isCapture |= isCapture;
-  // Of few elements none may be off by more than three standard deviations, each of 0.42 times the
-  // largest error of a rounding: docs/semantics.md.
+  // Captures have few elements, which are sums over many rows: none may be off by more.
   double factor = isCapture ? kThreeDeviations : 1;
   for (size_t e = 0; e < sums.values.size(); ++e) {
     gradient.values[e] += sums.values[e];
