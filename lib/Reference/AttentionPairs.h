@@ -18,6 +18,9 @@ namespace mlir::fa {
 /// Errors of rounding relative to what is rounded: in f32 one ulp each of s, x, exp, P, dP, delta,
 /// ds and the sum, and half an ulp of what is held in a narrower dtype.
 constexpr double kFloat32Error = 8 * 0x1p-23;
+/// Return how far a score or an LSE may be off in f32, which is a factor on a probability: forward
+/// and backward each round it, by half an ulp, independently.
+inline double roundingOf(double score) { return M_SQRT2 * 0x1p-24 * std::fabs(score); }
 inline double halfUlp(DType dtype) {
   return dtype == DType::F16 ? 0x1p-11 : dtype == DType::BF16 ? 0x1p-8 : 0;
 }
@@ -41,9 +44,8 @@ struct Row {
 template <typename Real> struct Rows {
   const Attention<Real> &attention;
   std::vector<Real> outputAdjoint, lse, delta;
-  /// Hold what errors of delta are relative to: those of f32, and those of an output and of its
-  /// probabilities that were rounded; 0 in `low`.
-  std::vector<double> deltaSize, roundedSize;
+  /// How far delta may be off; 0 in `low`.
+  std::vector<double> deltaError;
   std::vector<char> seesNothing;
 
   Rows(const Attention<Real> &attention, const AttentionResult &forward,
@@ -52,18 +54,46 @@ template <typename Real> struct Rows {
     auto [b, h, i, sq, sk, firstKey] = attention.queryAt(number);
     return {b, h, i, sq, sk, number, firstKey};
   }
+  /// Return how far the LSE of a row may be off, which is a factor on all its probabilities.
+  double lseError(int64_t row) const {
+    return Attention<Real>::isLow ? 0 : kFloat32Error + roundingOf(lse[row]);
+  }
+};
+
+/// Hold what a pair adds to a sum. In `low` only the value is not 0.
+struct Term {
+  double value;
+  double error;    ///< how far it may be off alone
+  double perDelta; ///< what it falls by where the delta of its row grows by 1
+};
+
+/// Adds terms of one row. What they share of an error has their signs.
+template <typename Real> struct RowSum {
+  Real value = 0;
+  double squares = 0, perDelta = 0;
+
+  void add(const Term &term, double factor = 1) {
+    value += static_cast<Real>(term.value) * static_cast<Real>(factor);
+    squares += term.error * term.error * factor * factor;
+    perDelta += term.perDelta * factor;
+  }
+  /// Return the square of how far the sum may be off.
+  double squareOfError(const Rows<Real> &rows, int64_t row) const {
+    double shared =
+        rows.deltaError[row] * std::fabs(perDelta) + rows.lseError(row) * std::fabs(value);
+    return squares + shared * shared;
+  }
 };
 
 /// Hold what a query and a key give.
 template <typename Real> struct Pair {
-  Real weight;                         ///< keep P, rounded
-  Real scoreDelta;                     ///< ds, rounded
-  double weightError, scoreDeltaError; ///< how far they may be off; 0 in `low`
+  Real weight;        ///< keep P, rounded
+  double weightError; ///< how far it may be off alone; 0 in `low`
+  Term scoreDelta;    ///< ds, rounded
 };
 
-/// Takes what a pair adds to an element of a capture, and how far that may be off.
-using AddToCapture =
-    llvm::function_ref<void(size_t capture, int64_t element, double value, double error)>;
+/// Takes what a pair adds to an element of a capture.
+using AddToCapture = llvm::function_ref<void(size_t capture, int64_t element, const Term &term)>;
 
 /// Evaluates pairs; one per thread.
 template <typename Real> class PairEvaluator {
@@ -82,8 +112,8 @@ template <typename Real>
 Rows<Real>::Rows(const Attention<Real> &attention, const AttentionResult &forward,
                  const OutputAdjoints &adjoints)
     : attention(attention), outputAdjoint(numbers<Real>(*adjoints.output)),
-      lse(forward.lse.begin(), forward.lse.end()), delta(lse.size()), deltaSize(lse.size()),
-      roundedSize(lse.size()), seesNothing(forward.seesNothing) {
+      lse(forward.lse.begin(), forward.lse.end()), delta(lse.size()), deltaError(lse.size()),
+      seesNothing(forward.seesNothing) {
   int64_t dv = attention.dv;
   std::vector<Real> output(forward.output.begin(), forward.output.end());
   for (size_t row = 0; row < lse.size(); ++row) {
@@ -91,9 +121,9 @@ Rows<Real>::Rows(const Attention<Real> &attention, const AttentionResult &forwar
     Real lseAdjoint = adjoints.lse ? static_cast<Real>(adjoints.lse->at(row)) : 0;
     delta[row] = dot(adjoint, o, dv) - lseAdjoint;
     if constexpr (!Attention<Real>::isLow) {
-      double size = sizeOfDot(adjoint, o, dv), other = std::fabs(lseAdjoint);
-      deltaSize[row] = size + other;
-      roundedSize[row] = std::hypot(size, forward.spread[row]) + other;
+      double size = sizeOfDot(adjoint, o, dv);
+      deltaError[row] = kFloat32Error * (size + std::fabs(lseAdjoint)) +
+                        halfUlp(attention.dtype) * std::hypot(size, forward.spread[row]);
     }
   }
 }
@@ -124,29 +154,31 @@ std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t 
     x = static_cast<Real>(modify->score(x, at));
   Real p = std::exp(x - rows.lse[row.number]), keep = a.keep(row.b, row.h, row.i, j);
   Real dx = p * (keep * dot(outputAdjoint, value, a.dv) - rows.delta[row.number]);
-  Pair<Real> pair{a.rounded(keep * p), dx, 0, 0};
+  Pair<Real> pair{a.rounded(keep * p), 0, {dx, 0, 0}};
   if constexpr (Attention<Real>::isLow) {
     if (reverse)
-      pair.scoreDelta = reverse->run(dx, [&](size_t capture, int64_t element, double adjoint) {
-        add(capture, element, adjoint, 0);
-      });
-    pair.scoreDelta = a.rounded(pair.scoreDelta);
+      pair.scoreDelta.value =
+          reverse->run(dx, [&](size_t capture, int64_t element, double adjoint) {
+            add(capture, element, {adjoint, 0, 0});
+          });
+    pair.scoreDelta.value = a.rounded(pair.scoreDelta.value);
   } else {
-    double narrow = halfUlp(a.dtype), deltaSize = rows.deltaSize[row.number];
-    double roundedSize = rows.roundedSize[row.number];
+    double narrow = halfUlp(a.dtype);
+    // What is a factor on P is one on dx; the product <dO, value> has errors of its own.
+    double error = kFloat32Error + roundingOf(x);
     double dpSize = keep * sizeOfDot(outputAdjoint, value, a.dv);
-    // Backward and forward each round the score to f32, and the difference is a factor on P.
-    double error = kFloat32Error + 0x1p-23 * std::fabs(x);
-    // Delta comes from an output that was rounded, of probabilities that were.
-    double dxError = p * (error * (dpSize + deltaSize) + narrow * roundedSize);
+    double dxError = error * std::fabs(dx) + kFloat32Error * p * dpSize;
+    auto termOf = [&](double derivative) {
+      return Term{dx * derivative, dxError * std::fabs(derivative), p * derivative};
+    };
     double derivative = 1;
     if (reverse)
       derivative = reverse->run(1, [&](size_t capture, int64_t element, double derivative) {
-        add(capture, element, dx * derivative, dxError * std::fabs(derivative));
+        add(capture, element, termOf(derivative));
       });
-    pair.scoreDelta *= derivative;
     pair.weightError = (error + narrow) * pair.weight;
-    pair.scoreDeltaError = dxError * std::fabs(derivative) + narrow * std::fabs(pair.scoreDelta);
+    pair.scoreDelta = termOf(derivative);
+    pair.scoreDelta.error += narrow * std::fabs(pair.scoreDelta.value);
   }
   return pair;
 }

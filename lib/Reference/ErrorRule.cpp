@@ -55,11 +55,11 @@ static double largestFinite(const std::vector<double> &numbers) {
   return most;
 }
 
-/// Judge elements against max(factor max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, floor).
+/// Judge elements against max(factor max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, floorOf(i)).
 /// `wrong(i)` says what element i is and should be.
 static void judgeElements(Judgement &judgement, const HostTensor &result,
                           const std::vector<double> &reference, const std::vector<double> &low,
-                          double factor, double floor,
+                          double factor, llvm::function_ref<double(int64_t)> floorOf,
                           llvm::function_ref<std::string(int64_t)> wrong) {
   DType dtype = result.dtype;
   double lowError = 0, rounding = 0;
@@ -75,14 +75,23 @@ static void judgeElements(Judgement &judgement, const HostTensor &result,
       lowError = std::max(lowError, std::fabs(plain - ref));
     double there = roundTo(dtype, rounded + 0.3);
     rounding = std::max(rounding, std::fabs(roundTo(dtype, there - 0.3) - rounded));
-    double error = std::fabs(got - ref);
-    if (judgement.passed && error > judgement.error) {
-      judgement.error = error;
-      judgement.worst = i;
-    }
   }
-  judgement.bound = std::max(factor * lowError + 2 * rounding, floor);
-  if (judgement.passed && judgement.error > judgement.bound) {
+  if (!judgement.passed)
+    return;
+  double most = factor * lowError + 2 * rounding, largest = -1;
+  for (int64_t i = 0; i < result.size(); ++i) {
+    double error = std::fabs(result.at(i) - reference[i]), floor = floorOf(i);
+    double bound = std::isfinite(floor) ? std::max(most, floor) : most;
+    // NaN, too, where both are the same infinity.
+    double share = error == 0 ? 0 : error / bound;
+    if (!std::isfinite(error) || share <= largest)
+      continue;
+    largest = share;
+    judgement.error = error;
+    judgement.bound = bound;
+    judgement.worst = i;
+  }
+  if (judgement.error > judgement.bound) {
     judgement.passed = false;
     judgement.problem = llvm::formatv("{0}: the error {1:e} is above the bound {2:e}",
                                       wrong(judgement.worst), judgement.error, judgement.bound)
@@ -96,8 +105,10 @@ Judgement fa::judgeOutput(const HostTensor &output, const AttentionResult &refer
   if (!checkSizes(judgement, "output", output.size(), reference.output.size(), low.output.size()))
     return judgement;
   double most = largestFinite(reference.magnitude);
-  judgeElements(judgement, output, reference.output, low.output, 2, ulpsOf(output.dtype) * most,
-                [&](int64_t i) { return wrongElement(i, output.at(i), reference.output[i]); });
+  judgeElements(
+      judgement, output, reference.output, low.output, 2,
+      [&](int64_t) { return ulpsOf(output.dtype) * most; },
+      [&](int64_t i) { return wrongElement(i, output.at(i), reference.output[i]); });
   return judgement;
 }
 
@@ -127,13 +138,14 @@ Judgement fa::judgeGradient(const HostTensor &gradient, const AttentionGradients
   if (!checkSizes(judgement, exact->name.c_str(), gradient.size(), exact->values.size(),
                   plain->values.size()))
     return judgement;
-  double floor = largestFinite(exact->uncertainty);
-  judgeElements(judgement, gradient, exact->values, plain->values, exact->isCapture ? 3 : 2, floor,
-                [&](int64_t i) {
-                  return llvm::formatv("{0}: got {1}, expected {2}", place(*exact, i),
-                                       gradient.at(i), exact->values[i])
-                      .str();
-                });
+  judgeElements(
+      judgement, gradient, exact->values, plain->values, exact->isCapture ? 3 : 2,
+      [&](int64_t i) { return exact->uncertainty[i]; },
+      [&](int64_t i) {
+        return llvm::formatv("{0}: got {1}, expected {2}", place(*exact, i), gradient.at(i),
+                             exact->values[i])
+            .str();
+      });
   return judgement;
 }
 

@@ -52,20 +52,18 @@ struct Sums {
 /// One thread's sums for a capture: in Real along a row, in float64 beyond.
 template <typename Real> class CaptureSums {
 public:
-  explicit CaptureSums(int64_t size) : sums(size), row(size), errors(size), isTouched(size) {}
-  void add(int64_t element, Real value, double error) {
+  explicit CaptureSums(int64_t size) : sums(size), row(size), isTouched(size) {}
+  void add(int64_t element, const Term &term) {
     if (!isTouched[element])
       touched.push_back(element);
     isTouched[element] = true;
-    row[element] += value;
-    errors[element] += error;
+    row[element].add(term);
   }
-  void endRow() {
+  void endRow(const Rows<Real> &rows, int64_t number) {
     for (int64_t element : touched) {
-      sums.values[element] += row[element];
-      sums.squares[element] += errors[element] * errors[element];
-      row[element] = 0;
-      errors[element] = 0;
+      sums.values[element] += row[element].value;
+      sums.squares[element] += row[element].squareOfError(rows, number);
+      row[element] = {};
       isTouched[element] = false;
     }
     touched.clear();
@@ -74,8 +72,7 @@ public:
 
 private:
   Sums sums;
-  std::vector<Real> row;
-  std::vector<double> errors;
+  std::vector<RowSum<Real>> row;
   std::vector<int64_t> touched;
   std::vector<char> isTouched;
 };
@@ -110,36 +107,32 @@ void Differentiation<Real>::differentiateRows(int64_t first, int64_t step,
                                               std::vector<CaptureSums<Real>> &sums) {
   const int64_t d = attention.d;
   PairEvaluator<Real> pairs(rows);
-  std::vector<Real> dq(d);
-  std::vector<double> errors(d);
+  std::vector<RowSum<Real>> dq(d);
   for (int64_t n = first; n < static_cast<int64_t>(queries.size()); n += step) {
     Row row = rows.at(queries[n]);
     if (row.b < 0)
       std::fill_n(query.values.begin() + n * d, d, std::nan(""));
     if (row.b < 0 || rows.seesNothing[row.number])
       continue;
-    std::fill(dq.begin(), dq.end(), Real(0));
-    std::fill(errors.begin(), errors.end(), 0);
+    std::fill(dq.begin(), dq.end(), RowSum<Real>());
     for (int64_t j = 0; j < row.sk; ++j) {
-      auto pair =
-          pairs.evaluate(row, j, [&](size_t capture, int64_t element, double value, double error) {
-            if (!sums.empty())
-              sums[capture].add(element, static_cast<Real>(value), error);
-          });
+      auto pair = pairs.evaluate(row, j, [&](size_t capture, int64_t element, const Term &term) {
+        if (!sums.empty())
+          sums[capture].add(element, term);
+      });
       if (!pair)
         continue;
       const Real *k = attention.key.data() + (row.firstKey + j) * d;
-      for (int64_t e = 0; e < d; ++e) {
-        dq[e] += pair->scoreDelta * k[e];
-        errors[e] += pair->scoreDeltaError * std::fabs(k[e]);
-      }
+      for (int64_t e = 0; e < d; ++e)
+        dq[e].add(pair->scoreDelta, k[e]);
     }
     for (int64_t e = 0; e < d; ++e) {
-      query.values[n * d + e] = attention.scale * dq[e];
-      query.squares[n * d + e] = attention.scale * errors[e] * attention.scale * errors[e];
+      query.values[n * d + e] = attention.scale * dq[e].value;
+      query.squares[n * d + e] =
+          attention.scale * attention.scale * dq[e].squareOfError(rows, row.number);
     }
     for (CaptureSums<Real> &capture : sums)
-      capture.endRow();
+      capture.endRow(rows, row.number);
   }
 }
 
@@ -160,20 +153,23 @@ void Differentiation<Real>::differentiateKeys(int64_t first, int64_t step) {
       Row row = rows.at(number);
       if (row.b != b || rows.seesNothing[number])
         continue;
-      auto pair = pairs.evaluate(row, j, [](size_t, int64_t, double, double) {});
+      auto pair = pairs.evaluate(row, j, [](size_t, int64_t, const Term &) {});
       if (!pair)
         continue;
       const Real *q = attention.query.data() + number * d;
       const Real *outputAdjoint = rows.outputAdjoint.data() + number * dvSize;
       for (int64_t e = 0; e < dvSize; ++e) {
         dv[e] += pair->weight * outputAdjoint[e];
-        double error = pair->weightError * outputAdjoint[e];
+        double error =
+            (pair->weightError + rows.lseError(number) * pair->weight) * outputAdjoint[e];
         value.squares[n * dvSize + e] += error * error;
       }
       for (int64_t e = 0; e < d; ++e) {
-        dk[e] += pair->scoreDelta * q[e];
-        double error = attention.scale * pair->scoreDeltaError * q[e];
-        key.squares[n * d + e] += error * error;
+        RowSum<Real> sum;
+        sum.add(pair->scoreDelta, q[e]);
+        dk[e] += sum.value;
+        key.squares[n * d + e] +=
+            attention.scale * attention.scale * sum.squareOfError(rows, number);
       }
     }
     for (int64_t e = 0; e < d; ++e)
@@ -193,8 +189,8 @@ template <typename Real> void Differentiation<Real>::differentiateSink() {
     Real p = std::exp(logit - rows.lse[number]);
     sink.values[h] -= p * rows.delta[number];
     // As that of dx, which lacks <dO, value>.
-    double error = p * ((kFloat32Error + 0x1p-23 * std::fabs(logit)) * rows.deltaSize[number] +
-                        halfUlp(attention.dtype) * rows.roundedSize[number]);
+    double error = p * (rows.deltaError[number] + (rows.lseError(number) + roundingOf(logit)) *
+                                                      std::fabs(rows.delta[number]));
     sink.squares[h] += error * error;
   }
 }
@@ -239,6 +235,10 @@ static std::string gradientName(AttentionOp op, unsigned operand) {
   return "darg" + std::to_string(number);
 }
 
+/// Hold three standard deviations of a rounding to nearest, relative to the largest error of one:
+/// that is as likely anywhere within half an ulp, and numbers are spread evenly on a log scale.
+constexpr double kThreeDeviations = 1.274; // 3 sqrt(3 / (8 ln 2) / 3)
+
 /// Add the sums of an operand to the gradient of its argument, which it may share.
 static void addOperand(AttentionOp op, const AttentionInputs &inputs, unsigned operand,
                        const Sums &sums, SmallVectorImpl<Value> &arguments,
@@ -254,12 +254,12 @@ static void addOperand(AttentionOp op, const AttentionInputs &inputs, unsigned o
   Gradient &gradient = gradients[index];
   bool isCapture = operand >= 3;
   gradient.isCapture |= isCapture;
-  // Of few elements, sums over many rows, none may be off by more than three standard deviations.
-  double factor = isCapture ? 3 : 1;
+  // Captures have few elements, which are sums over many rows: none may be off by more.
+  double factor = isCapture ? kThreeDeviations : 1;
   for (size_t e = 0; e < sums.values.size(); ++e) {
     gradient.values[e] += sums.values[e];
     gradient.uncertainty[e] =
-        std::hypot(gradient.uncertainty[e], std::sqrt(factor * sums.squares[e]));
+        std::hypot(gradient.uncertainty[e], factor * std::sqrt(sums.squares[e]));
   }
 }
 

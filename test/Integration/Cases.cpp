@@ -324,6 +324,19 @@ static void addScore(Parts &parts, const std::string &score) {
     %x = arith.addf %s, %t : f32
     fa.yield %x : f32)";
   }
+  if (score == "scalar") {
+    parts.capture("factor", "f32", "");
+    parts.scoreBody = R"(
+    %x = arith.mulf %s, %factor : f32
+    fa.yield %x : f32)";
+  }
+  if (score == "of_keys") {
+    parts.capture("gain", "tensor<?x?xf32>", ", fa.dims = [\"B\", \"Sk\"]");
+    parts.scoreBody = R"(
+    %g = tensor.extract %gain[%b, %j] : tensor<?x?xf32>
+    %x = arith.addf %s, %g : f32
+    fa.yield %x : f32)";
+  }
 }
 
 std::string Case::mlir() const {

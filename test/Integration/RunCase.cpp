@@ -113,17 +113,20 @@ llvm::Expected<PreparedBackward> fa_test::prepareBackward(PreparedCase &prepared
   return backward;
 }
 
-llvm::Error fa_test::runBackward(PreparedCase &prepared, fa_compile_options options, bool dlse,
-                                 uint64_t seed, int64_t shift) {
-  auto backward = prepareBackward(prepared, options, dlse, seed, shift);
-  if (!backward)
-    return backward.takeError();
-  auto outcome = backward->execution->run(backward->inputs, backward->shapes,
-                                          placingOf(prepared.settings, shift), /*repeats=*/1);
+llvm::Error fa_test::judgeBackward(const PreparedCase &prepared, const PreparedBackward &backward,
+                                   int64_t shift) {
+  auto outcome = backward.execution->run(backward.inputs, backward.shapes,
+                                         placingOf(prepared.settings, shift), /*repeats=*/1);
   if (!outcome)
     return outcome.takeError();
   auto judgements =
-      prepared.checker->judgeGradients(prepared.inputs, backward->adjoints, outcome->outputs);
+      prepared.checker->judgeGradients(prepared.inputs, backward.adjoints, outcome->outputs);
   return judgements ? allPassed(*judgements, prepared.settings.countGradients())
                     : judgements.takeError();
+}
+
+llvm::Error fa_test::runBackward(PreparedCase &prepared, fa_compile_options options, bool dlse,
+                                 uint64_t seed, int64_t shift) {
+  auto backward = prepareBackward(prepared, options, dlse, seed, shift);
+  return backward ? judgeBackward(prepared, *backward, shift) : backward.takeError();
 }

@@ -45,6 +45,10 @@ struct PreparedBackward {
 llvm::Expected<PreparedBackward> prepareBackward(PreparedCase &prepared, fa_compile_options options,
                                                  bool dlse, uint64_t seed, int64_t shift = 0);
 
+/// Runs a backward program and compares every gradient with the reference.
+llvm::Error judgeBackward(const PreparedCase &prepared, const PreparedBackward &backward,
+                          int64_t shift = 0);
+
 /// Runs the backward of a case and compares every gradient with the reference.
 llvm::Error runBackward(PreparedCase &prepared, fa_compile_options options, bool dlse,
                         uint64_t seed, int64_t shift = 0);

@@ -32,6 +32,33 @@ static llvm::Error checkFused(const Case &c, const Target &target, uint64_t seed
   return runBackward(*prepared, options, /*dlse=*/false, seed);
 }
 
+/// Lets nothing flow back into the output, only into lse.
+static llvm::Error checkOfLse(const Case &c, const Target &target, uint64_t seed) {
+  auto prepared = prepare(c, seed);
+  if (!prepared)
+    return prepared.takeError();
+  auto backward = prepareBackward(*prepared, target.options(), /*dlse=*/true, seed);
+  if (!backward)
+    return backward.takeError();
+  mlir::fa::HostTensor &dO = backward->adjoints[0];
+  dO = mlir::fa::HostTensor::zeros(dO.name, dO.dtype, dO.shape);
+  for (mlir::fa::HostTensor &input : backward->inputs)
+    if (input.name == dO.name)
+      input = dO;
+  return judgeBackward(*prepared, *backward);
+}
+
+/// Drops half of the probabilities.
+static llvm::Error checkHalfDropped(const Case &c, const Target &target, bool dlse, uint64_t seed) {
+  auto prepared = prepare(c, seed);
+  if (!prepared)
+    return prepared.takeError();
+  for (mlir::fa::HostTensor &input : prepared->inputs)
+    if (input.name == "p")
+      input.set(0, 0.5);
+  return runBackward(*prepared, target.options(), dlse, seed);
+}
+
 /// Launches often, from the same inputs: all gradients have the same bits, also if another stream
 /// is busy.
 static llvm::Error checkRepeats(const Case &c, const Target &target, bool beside,
@@ -125,9 +152,38 @@ void fa_test::addBackward(std::vector<Test> &tests) {
         return checkGradients(c, target, /*dlse=*/false, /*seed=*/3, /*shift=*/1);
       });
     }
+  for (const char *dtype : {"bf16", "f16", "f32"}) {
+    Case plain = makeCase(dtype, 113, 203, 64, "none", "none");
+    Case causal = makeCase(dtype, 203, 113, 128, "causal", "none");
+    Case sunk = causal;
+    sunk.sink = "f32";
+    for (const Case &c : {plain, causal, sunk, makeCase(dtype, 113, 203, 64, "causal", "softcap"),
+                          makeCase(dtype, 113, 203, 59, "none", "alibi"),
+                          makeCase(dtype, 113, 203, 64, "none", "bias"),
+                          makeCase(dtype, 113, 203, 64, "causal", "scalar"),
+                          makeCase(dtype, 113, 203, 96, "none", "of_keys")}) {
+      add("of_lse", c,
+          [=](const Target &target) { return checkOfLse(c, target, /*seed=*/number); });
+      ++number;
+    }
+    for (Case c : {plain, causal, makeCase(dtype, 113, 203, 96, "causal", "alibi"),
+                   makeCase(dtype, 113, 203, 64, "none", "scalar"),
+                   makeCase(dtype, 113, 203, 64, "causal", "of_keys")}) {
+      c.dropout = true;
+      add("half_dropped", c, [=](const Target &target) {
+        return checkHalfDropped(c, target, /*dlse=*/number % 2, /*seed=*/number);
+      });
+      ++number;
+    }
+  }
   Case sunk = makeCase("bf16", 500, 300, 64, "causal", "none");
   sunk.sink = "f32";
-  for (const Case &c : {sunk, makeCase("bf16", 500, 512, 128, "causal", "none"),
+  Case dropped = makeCase("bf16", 300, 500, 64, "causal", "none");
+  dropped.dropout = true;
+  for (const Case &c : {sunk, dropped, makeCase("bf16", 500, 512, 128, "causal", "none"),
+                        makeCase("bf16", 300, 500, 64, "causal", "scalar"),
+                        makeCase("f16", 500, 300, 128, "none", "of_keys"),
+                        makeCase("f32", 200, 300, 64, "none", "scalar"),
                         makeCase("bf16", 300, 1100, 64, "none", "alibi"),
                         makeCase("f16", 512, 300, 96, "none", "bias"),
                         makeCase("f32", 200, 300, 40, "window", "none")})

@@ -46,6 +46,79 @@ TEST_F(GradientRule, TakesRightResultsOnly) {
     }
 }
 
+/// Check that a head, or an element, that is 0 is refused: each head, and the largest element of
+/// each, where that is above a hundredth of the tensor's.
+void expectPartsCount(const Gradient &gradient, const HostTensor &right,
+                      llvm::function_ref<bool(const HostTensor &)> passes) {
+  int64_t size = right.size(), heads = 1;
+  if (gradient.shape.size() == 4)
+    heads = gradient.shape[1];
+  else if (gradient.shape.size() != 2)
+    heads = gradient.shape[0];
+  auto isLess = [](double a, double b) { return std::fabs(a) < std::fabs(b); };
+  const std::vector<double> &values = gradient.values;
+  double most = std::fabs(*std::max_element(values.begin(), values.end(), isLess));
+  for (int64_t head = 0; head < heads; ++head) {
+    int64_t first = head * size / heads, end = (head + 1) * size / heads;
+    int64_t at =
+        std::max_element(values.begin() + first, values.begin() + end, isLess) - values.begin();
+    if (std::fabs(values[at]) < most / 100)
+      continue;
+    HostTensor wrong = right;
+    wrong.set(at, 0);
+    EXPECT_FALSE(passes(wrong)) << "element " << at;
+    for (int64_t e = first; e < end; ++e)
+      wrong.set(e, 0);
+    EXPECT_FALSE(passes(wrong)) << "head " << head;
+  }
+}
+
+/// Check that wrong results are refused where `low` is no luck: 300 queries and keys.
+TEST_F(GradientRule, RefusesWrongResults) {
+  constexpr int64_t size = 300;
+  const std::vector<Capture> captures = {{"x", "f32", {4}},
+                                         {"y", "f32", {4, size, size}},
+                                         {"z", "f32", {1, size}},
+                                         {"sink", "f32", {4}}};
+  const std::string body = R"(
+      %t = tensor.extract %y0[%h, %i, %j] : tensor<4x300x300xf32>
+      %u = tensor.extract %z0[%b, %j] : tensor<1x300xf32>
+      %w = tensor.extract %x0[%h] : tensor<4xf32>
+      %di = arith.index_cast %i : index to i32
+      %dj = arith.index_cast %j : index to i32
+      %dd = arith.subi %dj, %di : i32
+      %da = math.absi %dd : i32
+      %df = arith.sitofp %da : i32 to f32
+      %m = arith.mulf %w, %df : f32
+      %n = arith.subf %s, %m : f32
+      %p = arith.addf %n, %t : f32
+      %r = arith.addf %p, %u : f32)";
+  for (const char *dtype : {"f32", "f16", "bf16"})
+    for (const char *with : {"sink(%sink)", "with [causal] sink(%sink)"}) {
+      Sizes sizes{1, 4, 2, size, size, 16, 16};
+      sizes.dtype = dtype;
+      AttentionOp op =
+          attention(sizes, scoreOf(body, {captures.begin(), captures.end() - 1}, with), captures);
+      Problem problem = draw(op, sizes, 3, captures);
+      problem.set("x", {0x1p-2, 0x1p-4, 0x1p-6, 0x1p-8});
+      AttentionGradients exact = reference(op, problem), low = plain(op, problem);
+      ASSERT_EQ(exact.gradients.size(), 7u);
+      for (const Gradient &gradient : exact.gradients) {
+        SCOPED_TRACE(gradient.name + " " + dtype + " " + with);
+        auto passes = [&](const HostTensor &tensor) {
+          return judgeGradient(tensor, exact, low).passed;
+        };
+        HostTensor right = rounded(gradient);
+        EXPECT_TRUE(passes(right));
+        EXPECT_TRUE(passes(rounded(*low.find(gradient.name))));
+        EXPECT_FALSE(passes(rounded(gradient, 0)));
+        // Of dq in bf16 1.02 is the least: the rule has 2 |low - ref|, and two roundings more.
+        EXPECT_FALSE(passes(rounded(gradient, std::string(dtype) == "bf16" ? 1.025 : 1.005)));
+        expectPartsCount(gradient, right, passes);
+      }
+    }
+}
+
 /// Turn the order of queries, keys and everything that goes with them.
 HostTensor turned(const HostTensor &tensor, std::vector<bool> dimensions) {
   HostTensor result = tensor;
@@ -158,7 +231,7 @@ TEST_F(GradientRule, Floor) {
   };
   EXPECT_TRUE(judge(0.99 * 0x1p-20, 0));
   EXPECT_FALSE(judge(1.01 * 0x1p-20, 0));
-  EXPECT_TRUE(judge(1.01 * 0x1p-20, 0x1p-19)); // the largest one
+  EXPECT_FALSE(judge(1.01 * 0x1p-20, 0x1p-19)); // that of another element
   EXPECT_FALSE(judge(1.01 * 0x1p-20, INFINITY));
 }
 

@@ -36,8 +36,8 @@ struct Gradient {
   std::vector<int64_t> shape; ///< empty for a scalar, which has one element
   std::vector<double> values;
   /// For each element, the error that any computation with the roundings of a kernel may have,
-  /// to first order: errors of one row add up, those of different rows are independent. The
-  /// plain computation has zeros here.
+  /// to first order: errors of pairs are independent, but those that a row shares, of delta and
+  /// LSE, which keep their signs along it. The plain computation has zeros here.
   std::vector<double> uncertainty;
   bool isCapture = false; ///< or the sink
 };
@@ -74,10 +74,10 @@ llvm::Expected<AttentionGradients> lowGradients(AttentionOp op, const AttentionI
                                                 const GradientSample *sample = nullptr);
 
 /// Judge a tensor that is named as a gradient ("dq"):
-///   max|g - ref| <= max(c max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, floor)
+///   |g - ref| <= max(c max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, floor) for each element
 /// with c = 2, or 3 for captures and the sink; the second term in the gradient's dtype; the floor
-/// is the largest uncertainty. NaN and infinities as in `judgeOutput`. The problem names the worst
-/// element by its indices. A tensor whose name is no gradient's does not pass.
+/// is the uncertainty of the element. NaN and infinities as in `judgeOutput`. The worst element is
+/// that with the largest share of its bound; the problem names it by its indices. A tensor whose name is no gradient's does not pass.
 Judgement judgeGradient(const HostTensor &gradient, const AttentionGradients &reference,
                         const AttentionGradients &low);
 
