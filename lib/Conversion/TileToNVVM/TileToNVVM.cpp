@@ -553,6 +553,37 @@ static bool isForWhereItRan(tile::IfAnyOp op, Value result) {
          });
 }
 
+/// Return whether the accumulator is one of asynchronous products that take longer than the
+/// multiplications beside them, so that a branch on these would only part them from it.
+static bool isWide(tile::RescaleOp op) {
+  constexpr int64_t kWide = 256;
+  return op.getDim() == 1 && op.getType().getDimSize(1) >= kWide &&
+         op.getInput().getDefiningOp<tile::AwaitOp>();
+}
+
+/// Multiply elements whose factor is not 1, which is known once for a row: what is not done takes
+/// no power.
+FailureOr<Value> Emitter::multiplyWhereNotOne(tile::RescaleOp op) {
+  FailureOr<tile::Layout> from = layoutOf(op.getFactor()), to = layoutOf(op.getResult());
+  if (failed(from) || failed(to))
+    return failure();
+  Value factors = get(op.getFactor()), input = get(op.getInput());
+  auto type = cast<VectorType>(input.getType());
+  std::map<int64_t, std::pair<Value, Value>> rows;
+  for (int64_t r = 0; r < from->numRegs(); ++r) {
+    Value factor = extract(factors, r), one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+    Value isNotOne = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor, one);
+    rows[from->offsetOfReg(r)[0]] = {factor, isNotOne};
+  }
+  SmallVector<Value> elements;
+  for (int64_t r = 0; r < to->numRegs(); ++r) {
+    auto [factor, isNotOne] = rows.at(to->offsetOfReg(r)[0]);
+    elements.push_back(ptx("@$3 mul.f32 $0, $0, $2;", "=f,0,f,b", b.getF32Type(),
+                           {extract(input, r), factor, isNotOne}, false)[0]);
+  }
+  return Value(vector::FromElementsOp::create(b, type, elements));
+}
+
 /// Branch on the rows that a rescale is for, where it is for some only.
 LogicalResult Emitter::emitRescale(tile::RescaleOp op) {
   auto multiply = [&]() -> FailureOr<Value> {
@@ -567,7 +598,7 @@ LogicalResult Emitter::emitRescale(tile::RescaleOp op) {
         arith::MulFOp::create(b, get(op.getInput()), factor, arith::FastMathFlags::contract));
   };
   if (!op.getRows()) {
-    FailureOr<Value> product = multiply();
+    FailureOr<Value> product = isWide(op) ? multiplyWhereNotOne(op) : multiply();
     if (succeeded(product))
       set(op, *product);
     return product;
