@@ -186,12 +186,20 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
   return !tile ? most : most <= kLong ? kTiles : std::max(most, kTensors);
 }
 
-/// Return whether the mask reads limits that a kernel finds.
-bool readsLimits(ApplyMaskOp mask) {
-  return llvm::any_of(mask.getCaptures(), [](Value capture) {
-    Operation *kernel = capture.getDefiningOp();
-    return kernel && kernel->hasAttr(FADialect::kRangesAttr);
-  });
+/// Return the kernel that finds limits which the mask reads; null where it reads none.
+Operation *limitsOf(ApplyMaskOp mask) {
+  for (Value capture : mask.getCaptures())
+    if (Operation *kernel = capture.getDefiningOp();
+        kernel && kernel->hasAttr(FADialect::kRangesAttr))
+      return kernel;
+  return nullptr;
+}
+
+/// Return whether an op has a band of few keys a row, or of a width that is not known.
+bool isNarrowBand(Operation *op) {
+  Attribute band = op->getAttr(FADialect::kBandAttr);
+  auto width = dyn_cast_or_null<IntegerAttr>(band);
+  return band && !(width && width.getInt() >= kWideBand);
 }
 
 /// Collect the facts from the tiles that the block loads.
@@ -233,17 +241,17 @@ Facts factsOf(MapBlocksOp block) {
     facts.sums |= isa<tile::ReduceOp>(op);
     facts.scatters |= isa<tile::ScatterAddOp>(op);
     facts.sequences |= isa<tile::SliceOp>(op);
-    Attribute band = op->getAttr(FADialect::kBandAttr);
-    auto width = dyn_cast_or_null<IntegerAttr>(band);
-    facts.narrowBand |= band && !(width && width.getInt() >= kWideBand);
+    facts.narrowBand |= isNarrowBand(op);
     dropout |= isa<tile::RandomBitsOp>(op);
     if (auto apply = dyn_cast<ApplyOp>(op))
       weigh(apply.getBody(), apply.getInputs().size(), apply.getTransposed());
     if (auto mask = dyn_cast<ApplyMaskOp>(op)) {
       weigh(mask.getBody(), 0, mask.getTransposed());
       facts.masked |= !mask.getBody().empty();
-      if (readsLimits(mask))
+      if (Operation *limits = limitsOf(mask)) {
         ofMasks = std::max(ofMasks, kLimits);
+        facts.narrowBand |= isNarrowBand(limits);
+      }
     }
   });
   RegisterPressure captures = std::max(ofMasks, ofWeights);

@@ -140,7 +140,7 @@ LogicalResult FADialect::verifyOperationAttribute(Operation *op, NamedAttribute 
                      {kDivisorsAttr, isa<MapBlocksOp>(op)},
                      {kRangesAttr, isa<MapBlocksOp>(op)},
                      {kFallbackAttr, isa<scf::IfOp>(op)},
-                     {kBandAttr, isa<scf::ForOp>(op)}};
+                     {kBandAttr, isa<scf::ForOp, MapBlocksOp>(op)}};
   StringRef expected;
   for (auto [name, stands] : known) {
     if (stands && attribute.getName() == name)

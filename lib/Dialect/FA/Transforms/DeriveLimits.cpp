@@ -194,6 +194,8 @@ private:
   OpBuilder builder;
   BlockBuilder r;
   bool ofHead;
+  /// The band that the mask's positions bound the loop to, if they do.
+  Attribute band;
   RankedTensorType vector = RankedTensorType::get({kBlock}, builder.getI32Type());
 };
 
@@ -305,7 +307,7 @@ Limits::Found Limits::emitLoop(Found before) {
   if (!found.visible.isAll())
     shrinkLoop(m, found, e);
   loop->removeAttr(tile::TileDialect::kRowDerivedAttr);
-  loop->removeAttr(FADialect::kBandAttr);
+  band = loop->removeAttr(FADialect::kBandAttr);
 
   // None visible: as before. All: the tile as a whole. Some: part by part.
   r.b.setInsertionPoint(yield);
@@ -495,6 +497,8 @@ MapBlocksOp Limits::emit() {
     r.head = r.index(0);
   Value none = splat(i32(0)), length = lengthOf(along);
   store(block, emitLoop({splat(toI32(length)), none, none}));
+  if (band)
+    block->setAttr(FADialect::kBandAttr, band);
   return block;
 }
 

@@ -64,6 +64,7 @@ def FA_Dialect : Dialect {
     static constexpr llvm::StringLiteral kTilesAttr = "fa.tiles";
     /// On an scf.for over keys, or rows: a mask bounds them on both sides. How many of them a row, or a key, sees at
     /// most, where that is a constant; else unit.
+    /// On a fa.map_blocks that finds limits: the same, of the mask that it finds them of.
     static constexpr llvm::StringLiteral kBandAttr = "fa.band";
   }];
 }
