@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunCase.h"
-#include "fa/Reference/Sampling.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -15,16 +14,15 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace fa_test;
 
-llvm::Expected<PreparedCase> fa_test::prepare(const Case &settings, uint64_t seed) {
+llvm::Expected<PreparedCase> fa_test::prepare(std::string text, const AttentionSizes &sizes,
+                                              uint64_t seed) {
   PreparedCase prepared;
-  prepared.settings = settings;
-  prepared.text = settings.mlir();
+  prepared.text = std::move(text);
   auto checker = Checker::create(prepared.text);
   if (!checker)
     return checker.takeError();
   prepared.checker = std::move(*checker);
   auto entry = prepared.checker->getAttention()->getParentOfType<func::FuncOp>();
-  AttentionSizes sizes{settings.batch, settings.hq, settings.hk, settings.sq, settings.sk};
   auto inputs = sampleInputs(entry, sizes, seed);
   if (!inputs)
     return inputs.takeError();
@@ -38,6 +36,17 @@ llvm::Expected<PreparedCase> fa_test::prepare(const Case &settings, uint64_t see
   if (!shapes)
     return shapes.takeError();
   prepared.shapes = std::move(*shapes);
+  prepared.gradients = prepared.checker->gradientShapes(prepared.inputs).size();
+  return prepared;
+}
+
+llvm::Expected<PreparedCase> fa_test::prepare(const Case &settings, uint64_t seed) {
+  AttentionSizes sizes{settings.batch, settings.hq, settings.hk, settings.sq, settings.sk};
+  auto prepared = prepare(settings.mlir(), sizes, seed);
+  if (!prepared)
+    return prepared;
+  prepared->settings = settings;
+  prepared->gradients = settings.countGradients();
   return prepared;
 }
 
@@ -124,6 +133,5 @@ llvm::Error fa_test::runBackward(PreparedCase &prepared, fa_compile_options opti
     return outcome.takeError();
   auto judgements =
       prepared.checker->judgeGradients(prepared.inputs, backward->adjoints, outcome->outputs);
-  return judgements ? allPassed(*judgements, prepared.settings.countGradients())
-                    : judgements.takeError();
+  return judgements ? allPassed(*judgements, prepared.gradients) : judgements.takeError();
 }

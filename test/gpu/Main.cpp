@@ -250,6 +250,7 @@ int main(int argc, char **argv) {
   addWorkspace(all);
   addMath(all);
   addSpecial(all);
+  addData(all);
   addTiles(all);
   addLeaveOut(all);
   addBackward(all);
