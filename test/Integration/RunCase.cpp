@@ -36,7 +36,9 @@ llvm::Expected<PreparedCase> fa_test::prepare(std::string text, const AttentionS
   if (!shapes)
     return shapes.takeError();
   prepared.shapes = std::move(*shapes);
-  prepared.gradients = prepared.checker->gradientShapes(prepared.inputs).size();
+  // The probability of dropout has none.
+  prepared.gradients = prepared.checker->gradientShapes(prepared.inputs).size() -
+                       bool(prepared.checker->getAttention().getDropoutP());
   return prepared;
 }
 
@@ -90,6 +92,14 @@ llvm::Error fa_test::runCase(PreparedCase &prepared, fa_compile_options options,
 // Gradients
 //===----------------------------------------------------------------------===//
 
+void fa_test::poisonAdjoints(std::vector<HostTensor> &adjoints,
+                             const std::vector<HostTensor> &outputs) {
+  for (int64_t row = 0; row < outputs[1].size(); ++row)
+    if (std::isnan(outputs[1].at(row)))
+      for (int64_t e = 0, d = adjoints[0].shape.back(); e < d; ++e)
+        adjoints[0].set(row * d + e, std::nan(""));
+}
+
 llvm::Expected<PreparedBackward> fa_test::prepareBackward(PreparedCase &prepared,
                                                           fa_compile_options options, bool dlse,
                                                           uint64_t seed, int64_t shift) {
@@ -107,6 +117,7 @@ llvm::Expected<PreparedBackward> fa_test::prepareBackward(PreparedCase &prepared
     return adjoints.takeError();
   PreparedBackward backward;
   backward.adjoints = std::move(*adjoints);
+  poisonAdjoints(backward.adjoints, outcome->outputs);
   backward.inputs = prepared.inputs;
   for (const std::vector<HostTensor> &more : {outcome->outputs, backward.adjoints})
     backward.inputs.insert(backward.inputs.end(), more.begin(), more.end());

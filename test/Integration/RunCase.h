@@ -46,6 +46,10 @@ struct PreparedBackward {
   mlir::fa::OutputShapes shapes;
 };
 
+/// Make dO NaN in rows of no sequence, as outputs, of which the second is lse, are there.
+void poisonAdjoints(std::vector<mlir::fa::HostTensor> &adjoints,
+                    const std::vector<mlir::fa::HostTensor> &outputs);
+
 /// Runs the forward of a case, which has lse, and compiles its backward, tile sizes included. With
 /// `dlse` something flows back into lse, too.
 llvm::Expected<PreparedBackward> prepareBackward(PreparedCase &prepared, fa_compile_options options,

@@ -76,4 +76,72 @@ static void addRepeats(std::vector<Test> &tests) {
   }
 }
 
-void fa_test::addData(std::vector<Test> &tests) { addRepeats(tests); }
+//===----------------------------------------------------------------------===//
+// Against the reference
+//===----------------------------------------------------------------------===//
+
+/// Check the forward, then the gradients.
+static llvm::Error check(llvm::Expected<PreparedCase> prepared, const Target &target) {
+  if (!prepared)
+    return prepared.takeError();
+  if (llvm::Error failed = runCase(*prepared, target.options()))
+    return failed;
+  return runBackward(*prepared, target.options(), /*dlse=*/false, /*seed=*/6);
+}
+
+static void addGallery(std::vector<Test> &tests) {
+  for (auto [dtype, d] : {std::pair("f16", 64), {"bf16", 128}, {"f32", 64}})
+    for (const GalleryProgram &program : kGallery) {
+      bool inRow = llvm::StringRef(program.text).contains(" sequences(");
+      AttentionSizes sizes{inRow ? 5 : 1, 2, 1, inRow ? 517 : 313, 517};
+      Setting setting{program.name, dtype, d, sizes};
+      tests.push_back({"data.gallery." + setting.name(), [=](const Target &target) {
+                         return check(prepare(setting, /*seed=*/1), target);
+                       }});
+    }
+}
+
+namespace {
+
+/// Ids of documents that no packing would make.
+struct Ids {
+  const char *name;
+  int64_t (*at)(int64_t token);
+};
+
+constexpr Ids kIds[] = {
+    {"unsorted", [](int64_t token) { return token * 7919 % 1009 % 5; }},
+    {"holes", [](int64_t token) { return token / 70 * (token / 70) * 1000003 - 2000000; }},
+    {"different", [](int64_t token) { return token; }},
+    {"falling", [](int64_t token) { return -token / 90; }},
+    {"one", [](int64_t) -> int64_t { return 3; }},
+    {"foreign", [](int64_t token) -> int64_t { return token / 150 + (token == 250 ? 9 : 0); }}};
+
+} // namespace
+
+static llvm::Error checkIds(const Ids &ids, const Setting &setting, const Target &target) {
+  auto prepared = prepare(setting, /*seed=*/1);
+  if (!prepared)
+    return prepared.takeError();
+  HostTensor &tensor = prepared->inputs.back();
+  if (tensor.name != "ids")
+    return llvm::createStringError("the last tensor is no longer that of ids");
+  for (int64_t n = 0; n < tensor.size(); ++n)
+    tensor.setInteger(n, ids.at(n % tensor.shape[1]));
+  return check(std::move(prepared), target);
+}
+
+static void addIds(std::vector<Test> &tests) {
+  for (auto [dtype, d] : {std::pair("f16", 64), {"bf16", 128}, {"f32", 64}})
+    for (const Ids &ids : kIds) {
+      Setting setting{"documents", dtype, d, {2, 2, 1, 313, 517}};
+      tests.push_back({std::string("data.ids.") + ids.name + "_" + setting.name(),
+                       [=](const Target &target) { return checkIds(ids, setting, target); }});
+    }
+}
+
+void fa_test::addData(std::vector<Test> &tests) {
+  addRepeats(tests);
+  addGallery(tests);
+  addIds(tests);
+}

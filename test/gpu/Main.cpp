@@ -251,6 +251,7 @@ int main(int argc, char **argv) {
   addMath(all);
   addSpecial(all);
   addData(all);
+  addSequences(all);
   addTiles(all);
   addLeaveOut(all);
   addBackward(all);

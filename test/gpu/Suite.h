@@ -95,6 +95,8 @@ void addTiers(std::vector<Test> &tests);
 void addSpecial(std::vector<Test> &tests);
 /// Programs whose masks are data: documents, blocks, sequences in a row.
 void addData(std::vector<Test> &tests);
+/// Sequences in a row, and lengths; those that make no sense stay inside of tensors.
+void addSequences(std::vector<Test> &tests);
 /// Tile programs that are no attention.
 void addTiles(std::vector<Test> &tests);
 /// Every function of math that a region may call.
