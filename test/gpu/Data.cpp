@@ -140,7 +140,66 @@ static void addIds(std::vector<Test> &tests) {
     }
 }
 
+//===----------------------------------------------------------------------===//
+// Many keys
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kQueries = 64, kManyKeys = 1000000, kDocument = 20000;
+/// Give the keys that the reference is given, and how many lie between them.
+static constexpr int64_t kJudged = 2 * kDocument, kLeftOut = kManyKeys - kJudged;
+
+/// Return the tensors that have all keys with the first 64 and the last ones alone.
+static std::vector<HostTensor> keepJudgedKeys(std::vector<HostTensor> tensors) {
+  for (HostTensor &tensor : tensors)
+    for (size_t d = 0; d < tensor.shape.size(); ++d)
+      if (tensor.shape[d] == kManyKeys) {
+        size_t bytes = tensor.data.size() / kManyKeys;
+        auto first = tensor.data.begin() + kQueries * bytes;
+        tensor.data.erase(first, first + kLeftOut * bytes);
+        tensor.shape[d] = kJudged;
+      }
+  return tensors;
+}
+
+/// One head of 64 queries under documents of a million keys. They are, as the first 64 keys, in the
+/// document of the last keys, so that the reference needs those alone: no others have gradients.
+static llvm::Error checkManyKeys(const char *dtype, const Target &target) {
+  auto prepared = prepare({"documents", dtype, 64, {1, 1, 1, kQueries, kManyKeys}}, /*seed=*/3);
+  if (!prepared)
+    return prepared.takeError();
+  HostTensor &ids = prepared->inputs.back();
+  for (int64_t n = 0; n < ids.size(); ++n)
+    ids.setInteger(n, (n < kQueries ? kManyKeys - 1 : n) / kDocument);
+  std::vector<HostTensor> judged = keepJudgedKeys(prepared->inputs);
+  auto outputs = runForOutputs(*prepared, target.options());
+  if (!outputs)
+    return outputs.takeError();
+  auto judgements = prepared->checker->judge(judged, *outputs);
+  if (!judgements)
+    return judgements.takeError();
+  if (llvm::Error failed = allPassed(*judgements, 2))
+    return failed;
+  auto backward = prepareBackward(*prepared, target.options(), /*dlse=*/false, /*seed=*/3);
+  if (!backward)
+    return backward.takeError();
+  auto outcome = backward->execution->run(backward->inputs, backward->shapes);
+  if (!outcome)
+    return outcome.takeError();
+  for (const HostTensor &gradient : outcome->outputs)
+    if (gradient.size() > kManyKeys)
+      for (int64_t n = 0, d = gradient.shape.back(); n < kLeftOut * d; ++n)
+        if (gradient.at(kQueries * d + n) != 0)
+          return llvm::createStringError(gradient.name + " is not 0 where nothing is seen");
+  auto gradients = prepared->checker->judgeGradients(judged, backward->adjoints,
+                                                     keepJudgedKeys(outcome->outputs));
+  return gradients ? allPassed(*gradients, prepared->gradients) : gradients.takeError();
+}
+
 void fa_test::addData(std::vector<Test> &tests) {
+  for (const char *dtype : {"f16", "bf16"})
+    tests.push_back({std::string("data.many_keys.") + dtype,
+                     [=](const Target &target) { return checkManyKeys(dtype, target); }});
+
   addRepeats(tests);
   addGallery(tests);
   addIds(tests);
