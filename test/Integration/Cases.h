@@ -20,11 +20,11 @@ struct Case {
   int64_t sq, sk, d, dv, batch, hq, hk;
   /// The sink is "none", or has the dtype "f32", or that of the case, "own".
   std::string mask, score, sink = "none";
-  bool dropout, lse, dynamicHeads;
+  bool dropout = false, lse = true, dynamicHeads = true;
   /// (B, S, H, D) in memory instead of (B, H, S, D).
-  bool transposed;
+  bool transposed = false;
   /// Tile sizes; 0 chooses.
-  int64_t rows, keys;
+  int64_t rows = 0, keys = 0;
 
   /// Return a name for messages and filters.
   std::string name() const;

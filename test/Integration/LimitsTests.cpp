@@ -527,10 +527,13 @@ TEST_P(Sorted, IsTheSameBits) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Return the workspace of a program on so many rows and keys, which stand nowhere.
-uint64_t workspaceOf(bool byDocuments, bool backward, int64_t length) {
-  std::string ids = R"(, %ids: tensor<?x?xi32> {fa.name = "ids", fa.dims = ["B", "Sk"]})";
-  std::string program = llvm::formatv(R"(func.func @f(
+/// Return the workspace of a program on so many rows and keys, which stand nowhere. Documents have
+/// ids of rows and of keys.
+uint64_t workspaceOf(bool byDocuments, bool backward, int64_t rows, int64_t keys) {
+  std::string ids = R"(, %x: tensor<?x?xi32> {fa.name = "x", fa.dims = ["B", "Sq"]},
+  %y: tensor<?x?xi32> {fa.name = "y", fa.dims = ["B", "Sk"]})";
+  std::string program =
+      llvm::formatv(R"(func.func @f(
   %q: tensor<?x?x?x64xbf16> {{fa.name = "q"}, %k: tensor<?x?x?x64xbf16> {{fa.name = "k"},
   %v: tensor<?x?x?x64xbf16> {{fa.name = "v"}{0})
   -> (tensor<?x?x?x64xbf16> {{fa.name = "o"}, tensor<?x?x?xf32> {{fa.name = "lse"}) {{
@@ -539,20 +542,26 @@ uint64_t workspaceOf(bool byDocuments, bool backward, int64_t length) {
     -> (tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>)
   return %o, %lse : tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>
 })",
-                                      byDocuments ? ids : "", byDocuments ? ", document(%ids)" : "",
-                                      byDocuments ? ", tensor<?x?xi32>" : "");
+                    byDocuments ? ids : "", byDocuments ? ", document(%x, %y)" : "",
+                    byDocuments ? ", tensor<?x?xi32>, tensor<?x?xi32>" : "");
   fa_compile_options options = fa_compile_options_default();
   options.backward = backward;
   auto execution = llvm::cantFail(Execution::create(program, options));
   alignas(64) static char nowhere[64];
-  int64_t matrix[] = {1, 1, length, 64}, row[] = {1, 1, length}, idsShape[] = {1, length};
+  int64_t query[] = {1, 1, rows, 64}, key[] = {1, 1, keys, 64}, row[] = {1, 1, rows};
+  int64_t ofRows[] = {1, rows}, ofKeys[] = {1, keys};
   std::vector<std::pair<const char *, fa_tensor>> tensors;
   for (const char *name : {"q", "k", "v", "o", "do", "dq", "dk", "dv"})
     if (backward || StringRef(name).size() == 1)
-      tensors.push_back({name, {nowhere, FA_BF16, 4, matrix, nullptr, 0}});
+      tensors.push_back(
+          {name,
+           {nowhere, FA_BF16, 4, StringRef("kv").contains(StringRef(name).back()) ? key : query,
+            nullptr, 0}});
   tensors.push_back({"lse", {nowhere, FA_F32, 3, row, nullptr, 0}});
-  if (byDocuments)
-    tensors.push_back({"ids", {nowhere, FA_I32, 2, idsShape, nullptr, 0}});
+  if (byDocuments) {
+    tensors.push_back({"x", {nowhere, FA_I32, 2, ofRows, nullptr, 0}});
+    tensors.push_back({"y", {nowhere, FA_I32, 2, ofKeys, nullptr, 0}});
+  }
   std::vector<fa_argument> arguments;
   for (auto &[name, tensor] : tensors)
     arguments.push_back({name, &tensor, 0, 0});
@@ -567,12 +576,25 @@ uint64_t workspaceOf(bool byDocuments, bool backward, int64_t length) {
 /// Tables and limits take 9 bytes a row, and for gradients 9 a key besides.
 TEST(LimitsMemory, IsLinear) {
   constexpr uint64_t kLength = 1000000, kMore = 64 << 10;
-  uint64_t forward = workspaceOf(/*byDocuments=*/true, /*backward=*/false, kLength);
+  uint64_t forward = workspaceOf(/*byDocuments=*/true, /*backward=*/false, kLength, kLength);
   EXPECT_LE(forward, 9 * kLength + kMore);
   EXPECT_GT(forward, 8 * kLength);
-  uint64_t backward = workspaceOf(true, true, kLength), plain = workspaceOf(false, true, kLength);
+  uint64_t backward = workspaceOf(true, true, kLength, kLength);
+  uint64_t plain = workspaceOf(false, true, kLength, kLength);
   EXPECT_LE(backward - plain, 18 * kLength + kMore);
   EXPECT_GT(backward - plain, 16 * kLength);
+}
+
+/// Few rows of many keys take what the keys' tables do, and for gradients what limits of keys do.
+TEST(LimitsMemory, OfFewRowsIsLinearInKeys) {
+  constexpr uint64_t kRows = 64, kKeys = 1000000, kMore = 64 << 10;
+  uint64_t forward = workspaceOf(/*byDocuments=*/true, /*backward=*/false, kRows, kKeys);
+  EXPECT_LE(forward, 9 * kRows + kKeys / 4 + kMore);
+  EXPECT_GT(forward, 0u);
+  uint64_t backward = workspaceOf(true, true, kRows, kKeys);
+  uint64_t plain = workspaceOf(false, true, kRows, kKeys);
+  EXPECT_LE(backward - plain, 9 * (kRows + kKeys) + kMore);
+  EXPECT_GT(backward - plain, 8 * kKeys);
 }
 
 INSTANTIATE_TEST_SUITE_P(Masks, Order, testing::ValuesIn(makeOrderCases()),

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunCase.h"
-#include "fa/Reference/Sampling.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -15,16 +14,15 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace fa_test;
 
-llvm::Expected<PreparedCase> fa_test::prepare(const Case &settings, uint64_t seed) {
+llvm::Expected<PreparedCase> fa_test::prepare(std::string text, const AttentionSizes &sizes,
+                                              uint64_t seed) {
   PreparedCase prepared;
-  prepared.settings = settings;
-  prepared.text = settings.mlir();
+  prepared.text = std::move(text);
   auto checker = Checker::create(prepared.text);
   if (!checker)
     return checker.takeError();
   prepared.checker = std::move(*checker);
   auto entry = prepared.checker->getAttention()->getParentOfType<func::FuncOp>();
-  AttentionSizes sizes{settings.batch, settings.hq, settings.hk, settings.sq, settings.sk};
   auto inputs = sampleInputs(entry, sizes, seed);
   if (!inputs)
     return inputs.takeError();
@@ -38,6 +36,19 @@ llvm::Expected<PreparedCase> fa_test::prepare(const Case &settings, uint64_t see
   if (!shapes)
     return shapes.takeError();
   prepared.shapes = std::move(*shapes);
+  // The probability of dropout has none.
+  prepared.gradients = prepared.checker->gradientShapes(prepared.inputs).size() -
+                       bool(prepared.checker->getAttention().getDropoutP());
+  return prepared;
+}
+
+llvm::Expected<PreparedCase> fa_test::prepare(const Case &settings, uint64_t seed) {
+  AttentionSizes sizes{settings.batch, settings.hq, settings.hk, settings.sq, settings.sk};
+  auto prepared = prepare(settings.mlir(), sizes, seed);
+  if (!prepared)
+    return prepared;
+  prepared->settings = settings;
+  prepared->gradients = settings.countGradients();
   return prepared;
 }
 
@@ -81,6 +92,14 @@ llvm::Error fa_test::runCase(PreparedCase &prepared, fa_compile_options options,
 // Gradients
 //===----------------------------------------------------------------------===//
 
+void fa_test::poisonAdjoints(std::vector<HostTensor> &adjoints,
+                             const std::vector<HostTensor> &outputs) {
+  for (int64_t row = 0; row < outputs[1].size(); ++row)
+    if (std::isnan(outputs[1].at(row)))
+      for (int64_t e = 0, d = adjoints[0].shape.back(); e < d; ++e)
+        adjoints[0].set(row * d + e, std::nan(""));
+}
+
 llvm::Expected<PreparedBackward> fa_test::prepareBackward(PreparedCase &prepared,
                                                           fa_compile_options options, bool dlse,
                                                           uint64_t seed, int64_t shift) {
@@ -98,6 +117,7 @@ llvm::Expected<PreparedBackward> fa_test::prepareBackward(PreparedCase &prepared
     return adjoints.takeError();
   PreparedBackward backward;
   backward.adjoints = std::move(*adjoints);
+  poisonAdjoints(backward.adjoints, outcome->outputs);
   backward.inputs = prepared.inputs;
   for (const std::vector<HostTensor> &more : {outcome->outputs, backward.adjoints})
     backward.inputs.insert(backward.inputs.end(), more.begin(), more.end());
@@ -121,8 +141,7 @@ llvm::Error fa_test::judgeBackward(const PreparedCase &prepared, const PreparedB
     return outcome.takeError();
   auto judgements =
       prepared.checker->judgeGradients(prepared.inputs, backward.adjoints, outcome->outputs);
-  return judgements ? allPassed(*judgements, prepared.settings.countGradients())
-                    : judgements.takeError();
+  return judgements ? allPassed(*judgements, prepared.gradients) : judgements.takeError();
 }
 
 llvm::Error fa_test::runBackward(PreparedCase &prepared, fa_compile_options options, bool dlse,

@@ -9,6 +9,7 @@
 #define FA_TEST_INTEGRATION_RUNCASE_H
 
 #include "Cases.h"
+#include "fa/Reference/Sampling.h"
 #include "fa/Tools/Checker.h"
 
 namespace fa_test {
@@ -20,9 +21,14 @@ struct PreparedCase {
   std::unique_ptr<mlir::fa::Checker> checker;
   std::vector<mlir::fa::HostTensor> inputs;
   mlir::fa::OutputShapes shapes;
+  /// How many gradients there are.
+  size_t gradients = 0;
 };
 
 llvm::Expected<PreparedCase> prepare(const Case &settings, uint64_t seed);
+/// Prepare a program that no case describes, which gives output and lse.
+llvm::Expected<PreparedCase> prepare(std::string text, const mlir::fa::AttentionSizes &sizes,
+                                     uint64_t seed);
 
 /// Return an error where so many results were not judged, or one is wrong, which it names.
 llvm::Error allPassed(llvm::ArrayRef<std::pair<std::string, mlir::fa::Judgement>> judgements,
@@ -39,6 +45,10 @@ struct PreparedBackward {
   std::vector<mlir::fa::HostTensor> inputs, adjoints;
   mlir::fa::OutputShapes shapes;
 };
+
+/// Make dO NaN in rows of no sequence, as outputs, of which the second is lse, are there.
+void poisonAdjoints(std::vector<mlir::fa::HostTensor> &adjoints,
+                    const std::vector<mlir::fa::HostTensor> &outputs);
 
 /// Runs the forward of a case, which has lse, and compiles its backward, tile sizes included. With
 /// `dlse` something flows back into lse, too.

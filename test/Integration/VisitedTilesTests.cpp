@@ -8,13 +8,17 @@
 // Which tiles a program visits is seen in what it computes: column c of the values is NaN at the
 // keys of one group, so that column c of a row is NaN if and only if a tile with some of these keys
 // was visited for it. A tile is to be visited if the mask shows one of its pairs, and only then: of
-// all rows of a block before the schedule, and of the 64 of a warpgroup after it.
+// all rows of a block before the schedule, and of the 64 of a warpgroup after it. Where a mask has
+// holes, blocks have lists of tiles, which all of their warpgroups visit; the test of a tile is
+// exact where it meets four blocks of a mask at most.
 //
 //===----------------------------------------------------------------------===//
 
 #include "InterpretedProgram.h"
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <random>
 
 using namespace fa_test;
 
@@ -23,14 +27,81 @@ namespace {
 constexpr int64_t kColumns = 128, kGroup = 16, kKeys = 640, kWarpgroup = 64;
 using Ids = std::vector<int64_t>;
 
-/// Documents of queries and of keys.
-struct Documents {
-  const char *name;
-  bool causal;
-  Ids queries, keys;
+/// A mask, as text and as a function.
+struct Masked {
+  std::string name;
+  int64_t rows, keys;
+  std::function<bool(int64_t i, int64_t j)> visible;
+  /// Arguments of the program and their types, each after a comma; clauses of the attention.
+  std::string arguments, types, clauses;
+  /// What the arguments hold.
+  std::vector<std::pair<std::string, Ids>> captures = {};
+  /// Says whether tiles are those of lists.
+  bool holes = true;
 };
 
-void PrintTo(const Documents &c, std::ostream *os) { *os << c.name; }
+void PrintTo(const Masked &c, std::ostream *os) { *os << c.name; }
+
+/// Return the mask of documents of queries and of keys.
+Masked byDocuments(const char *name, bool causal, const Ids &queries, const Ids &keys) {
+  int64_t shift = keys.size() - queries.size();
+  return {
+      name,
+      int64_t(queries.size()),
+      int64_t(keys.size()),
+      [=](int64_t i, int64_t j) { return queries[i] == keys[j] && (!causal || j <= i + shift); },
+      R"(,
+    %x: tensor<1x?xi32> {fa.name = "x", fa.dims = ["", "Sq"]},
+    %y: tensor<1x?xi32> {fa.name = "y", fa.dims = ["", "Sk"]})",
+      ", tensor<1x?xi32>, tensor<1x?xi32>",
+      std::string("with [document(%x, %y)") + (causal ? ", causal" : "") + "]",
+      {{"x", queries}, {"y", keys}},
+      /*holes=*/false};
+}
+
+/// Return a mask of random blocks of `size` x `size`, of which `percent` are visible, and those on
+/// the diagonal: a row that sees nothing is 0, whatever it visits.
+Masked byBlocks(const char *name, int64_t size, unsigned percent, bool causal) {
+  int64_t count = (kKeys + size - 1) / size;
+  std::string sizeText = std::to_string(size);
+  std::mt19937 random(count);
+  Ids blocks;
+  for (int64_t n = 0; n < count * count; ++n)
+    blocks.push_back(n % (count + 1) == 0 || random() % 100 < percent);
+  return {name,
+          kKeys,
+          kKeys,
+          [=](int64_t i, int64_t j) {
+            return blocks[i / size * count + j / size] && (!causal || j <= i);
+          },
+          ",\n    %m: tensor<?x?xi32> {fa.name = \"m\", fa.dims = [\"Sq/" + sizeText + "\", \"Sk/" +
+              sizeText + "\"]}",
+          ", tensor<?x?xi32>",
+          "with [blocks<" + sizeText + ", " + sizeText + ">(%m)" + (causal ? ", causal" : "") + "]",
+          {{"m", blocks}}};
+}
+
+/// Return the mask of bands: of each `period` keys back, itself the first, `width` are visible.
+Masked byBands(const char *name, int64_t period, int64_t width) {
+  return {name,
+          kKeys,
+          kKeys,
+          [=](int64_t i, int64_t j) { return j <= i && (i - j) % period < width; },
+          "",
+          "",
+          R"(with [causal]
+  mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %back = arith.subi %i, %j : index
+    %period = arith.constant )" +
+              std::to_string(period) + R"( : index
+    %width = arith.constant )" +
+              std::to_string(width) + R"( : index
+    %gap = arith.remsi %back, %period : index
+    %on = arith.cmpi slt, %gap, %width : index
+    fa.yield %on : i1
+  })"};
+}
 
 /// Return ids of documents that end where `ends` says.
 Ids documents(const Ids &ends, int64_t sign = 1) {
@@ -40,20 +111,30 @@ Ids documents(const Ids &ends, int64_t sign = 1) {
   return ids;
 }
 
-std::vector<Documents> makeCases() {
+std::vector<Masked> makeCases() {
   Ids some = documents({100, 130, 392, 410, 411, 530, kKeys});
   Ids equal = documents({160, 320, 480, kKeys}), one = documents({kKeys});
   Ids falling = documents({70, 250, 251, 500, kKeys}, -1);
   Ids singles(kKeys);
   std::iota(singles.begin(), singles.end(), 0);
   Ids few = documents({30, 40, 200, 210, 215, 280, 300});
-  return {{"Some", false, some, some},          {"SomeCausal", true, some, some},
-          {"EqualCausal", true, equal, equal},  {"OneCausal", true, one, one},
-          {"Falling", false, falling, falling}, {"FallingCausal", true, falling, falling},
-          {"Singles", false, singles, singles}, {"FewerQueries", false, few, some}};
+  return {byDocuments("Some", false, some, some),
+          byDocuments("SomeCausal", true, some, some),
+          byDocuments("EqualCausal", true, equal, equal),
+          byDocuments("OneCausal", true, one, one),
+          byDocuments("Falling", false, falling, falling),
+          byDocuments("FallingCausal", true, falling, falling),
+          byDocuments("Singles", false, singles, singles),
+          byDocuments("FewerQueries", false, few, some),
+          byBlocks("Blocks128", 128, 25, false),
+          byBlocks("Blocks128Causal", 128, 40, true),
+          byBlocks("Blocks160", 160, 20, false),
+          byBands("Dilated", 4, 1),
+          byBands("Bands512", 512, 40),
+          byBands("Bands320", 320, 1)};
 }
 
-class VisitedTiles : public testing::TestWithParam<Documents> {};
+class VisitedTiles : public testing::TestWithParam<Masked> {};
 
 /// Return the rows and the keys of a tile.
 std::pair<int64_t, int64_t> tileOf(Interpretation &program) {
@@ -66,48 +147,48 @@ std::pair<int64_t, int64_t> tileOf(Interpretation &program) {
   return found;
 }
 
-std::string textOf(const Documents &c) {
+std::string textOf(const Masked &c) {
   return std::string(R"(func.func @f(
     %q: tensor<1x1x?x128xbf16> {fa.name = "q"}, %k: tensor<1x1x?x128xbf16> {fa.name = "k"},
-    %v: tensor<1x1x?x128xbf16> {fa.name = "v"},
-    %x: tensor<1x?xi32> {fa.name = "x", fa.dims = ["", "Sq"]},
-    %y: tensor<1x?xi32> {fa.name = "y", fa.dims = ["", "Sk"]})
+    %v: tensor<1x1x?x128xbf16> {fa.name = "v"})") +
+         c.arguments + R"()
     -> (tensor<1x1x?x128xbf16> {fa.name = "o"}) {
-  %o = fa.attention query(%q) key(%k) value(%v) with [document(%x, %y))") +
-         (c.causal ? ", causal" : "") + R"(]
-    : (tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x?xi32>,
-       tensor<1x?xi32>) -> tensor<1x1x?x128xbf16>
+  %o = fa.attention query(%q) key(%k) value(%v) )" +
+         c.clauses + R"(
+    : (tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>)" +
+         c.types + R"() -> tensor<1x1x?x128xbf16>
   return %o : tensor<1x1x?x128xbf16>
 })";
 }
 
 /// Fill values so that a column is NaN at the keys of its group.
-std::vector<HostTensor> inputsOf(const Documents &c, Checker &checker) {
+std::vector<HostTensor> inputsOf(const Masked &c, Checker &checker) {
   auto entry = checker.getAttention()->getParentOfType<func::FuncOp>();
-  int64_t rows = c.queries.size(), keys = c.keys.size();
+  int64_t keys = c.keys;
   std::vector<HostTensor> inputs =
-      llvm::cantFail(sampleInputs(entry, {1, 1, 1, rows, keys}, /*seed=*/1));
+      llvm::cantFail(sampleInputs(entry, {1, 1, 1, c.rows, keys}, /*seed=*/1));
   for (HostTensor &tensor : inputs) {
     if (tensor.name == "v")
       for (int64_t key = 0; key < keys; ++key)
         for (int64_t column = 0; column < kColumns; ++column)
           tensor.set(key * kColumns + column, key / kGroup == column ? std::nan("") : 1);
-    if (tensor.name == "x" || tensor.name == "y")
-      for (auto [n, id] : llvm::enumerate(tensor.name == "x" ? c.queries : c.keys))
-        tensor.setInteger(n, id);
+    for (auto &[name, values] : c.captures)
+      for (auto [n, value] : llvm::enumerate(values))
+        if (tensor.name == name)
+          tensor.setInteger(n, value);
   }
   return inputs;
 }
 
 /// Count the tiles that are visited by `span` rows at once; each must be one that is to be visited.
-void expectVisited(const Documents &c, Interpretation &program, int64_t span, int64_t tileKeys) {
+void expectVisited(const Masked &c, Interpretation &program, int64_t span, int64_t tileKeys) {
   auto checker = llvm::cantFail(Checker::create(textOf(c)));
   std::vector<HostTensor> inputs = inputsOf(c, *checker);
   auto outputs = program.run(inputs, llvm::cantFail(checker->outputShapes(inputs)),
                              HeadLayout::BHSD, /*seed=*/2);
   ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
   const HostTensor &o = outputs->front();
-  int64_t rows = c.queries.size(), keys = c.keys.size(), visited = 0, expected = 0;
+  int64_t rows = c.rows, keys = c.keys, visited = 0, expected = 0;
   ASSERT_EQ(tileKeys % kGroup, 0);
   for (int64_t first = 0; first < rows; first += span) {
     int64_t end = std::min(first + span, rows);
@@ -116,7 +197,7 @@ void expectVisited(const Documents &c, Interpretation &program, int64_t span, in
       bool some = false;
       for (int64_t i = first; i < end; ++i)
         for (int64_t j = tile; j < tileEnd; ++j)
-          some |= c.queries[i] == c.keys[j] && (!c.causal || j <= i + keys - rows);
+          some |= c.visible(i, j);
       for (int64_t i = first; i < end; ++i)
         for (int64_t group = tile / kGroup; group * kGroup < tileEnd; ++group)
           ASSERT_EQ(std::isnan(o.at(i * kColumns + group)), some)
@@ -131,10 +212,10 @@ void expectVisited(const Documents &c, Interpretation &program, int64_t span, in
 }
 
 TEST_P(VisitedTiles, AreThoseWithAVisiblePair) {
-  const Documents &c = GetParam();
+  const Masked &c = GetParam();
   CompileOptions options;
   options.target = "sm_90a";
-  for (auto [rows, keys] : {std::pair(192, 80), std::pair(128, 128)}) {
+  for (auto [rows, keys] : {std::pair(192, 80), {128, 128}, {64, 128}}) {
     SCOPED_TRACE(rows);
     options.rows = rows;
     options.keys = keys;
@@ -146,14 +227,14 @@ TEST_P(VisitedTiles, AreThoseWithAVisiblePair) {
       if (StringRef(phase) == "tile") {
         ASSERT_TRUE(tileOf(**program) == std::pair(int64_t(rows), int64_t(keys)));
       }
-      expectVisited(c, **program, StringRef(phase) == "tile" ? rows : kWarpgroup, keys);
+      expectVisited(c, **program, c.holes || StringRef(phase) == "tile" ? rows : kWarpgroup, keys);
       if (HasFatalFailure())
         return;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Documents, VisitedTiles, testing::ValuesIn(makeCases()),
-                         [](const auto &info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Masks, VisitedTiles, testing::ValuesIn(makeCases()),
+                         [](const auto &info) { return info.param.name; });
 
 } // namespace

@@ -59,11 +59,8 @@ static llvm::Error checkHalfDropped(const Case &c, const Target &target, bool dl
   return runBackward(*prepared, target.options(), dlse, seed);
 }
 
-/// Launches often, from the same inputs: all gradients have the same bits, also if another stream
-/// is busy.
-static llvm::Error checkRepeats(const Case &c, const Target &target, bool beside,
-                                bool deterministic = false) {
-  auto prepared = prepare(c, /*seed=*/2);
+llvm::Error fa_test::checkGradientRepeats(llvm::Expected<PreparedCase> prepared,
+                                          const Target &target, bool beside, bool deterministic) {
   if (!prepared)
     return prepared.takeError();
   fa_compile_options options = target.options();
@@ -188,8 +185,9 @@ void fa_test::addBackward(std::vector<Test> &tests) {
                         makeCase("f16", 512, 300, 96, "none", "bias"),
                         makeCase("f32", 200, 300, 40, "window", "none")})
     for (bool beside : {false, true})
-      add(beside ? "repeats_beside" : "repeats", c,
-          [=](const Target &target) { return checkRepeats(c, target, beside); });
+      add(beside ? "repeats_beside" : "repeats", c, [=](const Target &target) {
+        return checkGradientRepeats(prepare(c, /*seed=*/2), target, beside);
+      });
   // Beyond the lengths from which dq could be summed by atomics; heads of a group in parts.
   Case parts = makeCase("bf16", 2500, 2300, 128, "causal", "none");
   parts.batch = 1;
@@ -199,6 +197,7 @@ void fa_test::addBackward(std::vector<Test> &tests) {
                         makeCase("f16", 2200, 2100, 64, "causal", "alibi"),
                         makeCase("bf16", 2100, 2100, 256, "causal", "none")})
     add("deterministic", c, [=](const Target &target) {
-      return checkRepeats(c, target, /*beside=*/false, /*deterministic=*/true);
+      return checkGradientRepeats(prepare(c, /*seed=*/2), target, /*beside=*/false,
+                                  /*deterministic=*/true);
     });
 }

@@ -250,6 +250,8 @@ int main(int argc, char **argv) {
   addWorkspace(all);
   addMath(all);
   addSpecial(all);
+  addData(all);
+  addSequences(all);
   addTiles(all);
   addLeaveOut(all);
   addBackward(all);

@@ -72,8 +72,7 @@ static llvm::Error checkDropout(const char *dtype, const Target &target) {
   return llvm::Error::success();
 }
 
-static llvm::Error checkRepeats(const Case &c, const Target &target) {
-  auto prepared = prepare(c, /*seed=*/2);
+llvm::Error fa_test::checkRepeats(llvm::Expected<PreparedCase> prepared, const Target &target) {
   if (!prepared)
     return prepared.takeError();
   auto execution = Execution::create(prepared->text, target.options());
@@ -133,8 +132,9 @@ void fa_test::addSpecial(std::vector<Test> &tests) {
   sunk.sink = "own";
   for (const Case &c : {makeCase("f16", 500, 512, 128, "causal"), dropped, sunk,
                         makeCase("f32", 200, 300, 40, "window")})
-    tests.push_back(
-        {"repeats." + c.name(), [c](const Target &target) { return checkRepeats(c, target); }});
+    tests.push_back({"repeats." + c.name(), [c](const Target &target) {
+                       return checkRepeats(prepare(c, /*seed=*/2), target);
+                     }});
   for (const Case &c :
        {makeCase("f16", 300, 1100, 64, "none"), makeCase("bf16", 300, 1100, 128, "none"),
         makeCase("bf16", 1100, 1100, 128, "window"), makeCase("bf16", 300, 1100, 256, "none")})

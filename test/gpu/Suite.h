@@ -62,6 +62,13 @@ llvm::Error runLoaded(const Target &target, const std::string &manifest, llvm::S
 llvm::Expected<std::vector<mlir::fa::HostTensor>> runForOutputs(const PreparedCase &prepared,
                                                                 const fa_compile_options &options);
 
+/// Launches often, from the same inputs: all outputs have the same bits.
+llvm::Error checkRepeats(llvm::Expected<PreparedCase> prepared, const Target &target);
+/// Launches often, from the same inputs: all gradients have the same bits, also if another stream
+/// is busy.
+llvm::Error checkGradientRepeats(llvm::Expected<PreparedCase> prepared, const Target &target,
+                                 bool beside = false, bool deterministic = false);
+
 /// Gives launches with these arguments the workspace that they need.
 llvm::Expected<mlir::fa::Buffer> giveWorkspace(const fa_device *device, const fa::Kernel &kernel,
                                                fa::Forward &args);
@@ -86,6 +93,10 @@ void addTiers(std::vector<Test> &tests);
 /// Bits of dropout, repeats, pointers that are not aligned, random programs by captured integers
 /// and of scores.
 void addSpecial(std::vector<Test> &tests);
+/// Programs whose masks are data: documents, blocks, sequences in a row.
+void addData(std::vector<Test> &tests);
+/// Sequences in a row, and lengths; those that make no sense stay inside of tensors.
+void addSequences(std::vector<Test> &tests);
 /// Tile programs that are no attention.
 void addTiles(std::vector<Test> &tests);
 /// Every function of math that a region may call.
