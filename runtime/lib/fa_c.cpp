@@ -148,8 +148,8 @@ chooseDevice(const fa_compile_options &options, std::string &target) {
 //===----------------------------------------------------------------------===//
 
 static bool choosesNothing(const CompileOptions &compile) {
-  return !compile.rows && !compile.keys && !compile.warps && !compile.stages &&
-         !compile.order && compile.leaveOut.empty();
+  return !compile.rows && !compile.keys && !compile.warps && !compile.stages && !compile.order &&
+         compile.leaveOut.empty();
 }
 
 /// Return the key of what was chosen for a program on a device.
@@ -564,11 +564,11 @@ static void memoryKey(StringRef text, const fa_compile_options &options, std::st
   for (const char *choice : {options.target, options.entry, options.device, options.leave_out,
                              options.source_name, options.gradients})
     key.append(choice ? choice : "").push_back(choice ? '\0' : '\1');
-  for (int32_t choice : {options.threads, options.standard, options.no_mask_analysis,
-                         options.no_canonicalize, options.rows, options.keys, options.warps,
-                         options.stages, options.aligned_only, options.backward, options.dlse,
-                         options.deterministic, options.fused, options.order,
-                         int32_t(choicesKept.load())})
+  for (int32_t choice :
+       {options.threads, options.standard, options.no_mask_analysis, options.no_canonicalize,
+        options.rows, options.keys, options.warps, options.stages, options.aligned_only,
+        options.backward, options.dlse, options.deterministic, options.fused, options.order,
+        int32_t(choicesKept.load())})
     key.append(reinterpret_cast<const char *>(&choice), sizeof choice);
   key.append(text.data(), text.size());
 }

@@ -34,7 +34,7 @@ struct Masked {
   std::function<bool(int64_t i, int64_t j)> visible;
   /// Arguments of the program and their types, each after a comma; clauses of the attention.
   std::string arguments, types, clauses;
-  /// What the arguments hold.
+  /// Give what the arguments hold.
   std::vector<std::pair<std::string, Ids>> captures = {};
   /// Says whether tiles are those of lists.
   bool holes = true;

@@ -99,11 +99,11 @@
 // RUN: fa-opt %examples/causal_d128.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=SAME-BITS
 // SAME-BITS: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 128 keys{{$}}
 // SAME-BITS-NOT: rows_convert
-// So does a score such as softcap, but no mask that reads an element for each key.
+// So does a score such as softcap, and a mask that reads an element for each key.
 // RUN: sed 's/x64xf32/x128xbf16/g' %examples/softcap.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=SCORE
 // SCORE: entry @softcap_backward for sm_90a, variant fused: more than 1536 queries and keys, and than 237 blocks of 128 keys
 // RUN: sed 's/x64xf32/x128xbf16/g' %examples/gallery/padding.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=DATA
-// DATA: entry @padding_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 128 keys{{$}}
+// DATA: entry @padding_backward for sm_90a, variant fused: more than 1536 queries and keys, and than 237 blocks of 128 keys
 // Of windows, those of 1024 keys or more: what the form adds before and after goes over all rows.
 // RUN: sed 's/x64xf32/x128xbf16/g; s/window<255, 0>/window<1023, 0>/' %examples/window.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=WIDE
 // RUN: sed 's/x64xf32/x128xbf16/g; s/window<255, 0>/window<1023, 0>, causal/' %examples/window.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=WIDE

@@ -129,12 +129,12 @@ TEST_F(Choices, ThatFailGiveWayToTheDefault) {
   options.rows = 64;
   options.warps = 4;
   ASSERT_EQ(keep(), "");
-  auto kept = entries("64 0 4 0 ");
+  auto kept = entries("64 0 4 0 0 ");
   ASSERT_EQ(kept.size(), 1u);
-  replaceEnd(kept[0], "64 0 4 0 ", "7 0 4 0 ");
-  EXPECT_EQ(entries("7 0 4 0 ").size(), 1u);
+  replaceEnd(kept[0], "64 0 4 0 0 ", "7 0 4 0 0 ");
+  EXPECT_EQ(entries("7 0 4 0 0 ").size(), 1u);
   EXPECT_EQ(threads(), usual);
-  EXPECT_EQ(entries("7 0 4 0 ").size(), 0u);
+  EXPECT_EQ(entries("7 0 4 0 0 ").size(), 0u);
 }
 
 TEST_F(Choices, ThatStayOrGoAgainstTheWillAreTold) {

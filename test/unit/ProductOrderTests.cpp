@@ -189,7 +189,8 @@ TEST(ProductOrder, KeepsToTheRegisters) {
   EXPECT_LE(order->registers.most, most);
 }
 
-// The others start products differently, and come by their clocks; beyond the last one there is that.
+// The others start products differently, and come by their clocks; beyond the last one there is
+// that.
 TEST(ProductOrder, TellsTheOthers) {
   KeysLoop b;
   SmallVector<ProductOrder> seen;

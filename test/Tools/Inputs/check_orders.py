@@ -2,7 +2,7 @@
 check_orders.py BENCH-FOLDER RESULTS, of `gpu_compare.py --preset=sm_90a --only=orders,orders-q,orders-kv,orders-fused`.
 
 The order taken must be as fast as the fastest one, and of two orders that differ on the device the one of fewer
-clocks must be the faster one, but for the pairs that docs/performance.md tells of: both with a bound that is what was
+clocks must be the faster one, but for the pairs that docs/performance-gradients.md tells of: both with a bound that is what was
 measured.
 """
 import itertools
