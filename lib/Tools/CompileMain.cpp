@@ -123,8 +123,8 @@ static bool given(StringRef name) {
   return option != cl::getRegisteredOptions().end() && option->second->getNumOccurrences() > 0;
 }
 
-static constexpr StringLiteral kForGPUs[] = {"tile-warps", "leave-out", "product-order", "unaligned",
-                                           "fused"};
+static constexpr StringLiteral kForGPUs[] = {"tile-warps", "leave-out", "product-order",
+                                             "unaligned", "fused"};
 
 LogicalResult fa::checkCompilerOptions() {
   if (options->shape.getNumOccurrences() && options->emit != "report")

@@ -48,11 +48,10 @@ std::string Choices::describe() const {
 /// Return the options by which fa-run takes them.
 static std::string optionsFor(const Choices &choices) {
   std::string text;
-  for (auto [name, value] :
-       {std::pair("tile-rows", choices.rows),
-        {"tile-keys", choices.keys},
-        {"tile-warps", choices.warps},
-        {"product-order", choices.order}})
+  for (auto [name, value] : {std::pair("tile-rows", choices.rows),
+                             {"tile-keys", choices.keys},
+                             {"tile-warps", choices.warps},
+                             {"product-order", choices.order}})
     if (value)
       text += " --" + std::string(name) + "=" + std::to_string(value);
   if (!choices.leaveOut.empty())

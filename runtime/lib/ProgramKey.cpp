@@ -30,8 +30,9 @@ std::string fa::programKey(ModuleOp module, const CompileOptions &compile) {
        << cpu.dotColumns << " " << cpu.convertsBF16;
   }
   os << "\noptions " << compile.onlineSoftmax << compile.analyzeMask << compile.canonicalize
-     << compile.aligned << compile.alignedOnly << " " << compile.stages << " " << compile.order << " " << compile.rows
-     << " " << compile.keys << " " << compile.warps << " \"" << compile.leaveOut << "\"\n";
+     << compile.aligned << compile.alignedOnly << " " << compile.stages << " " << compile.order
+     << " " << compile.rows << " " << compile.keys << " " << compile.warps << " \""
+     << compile.leaveOut << "\"\n";
   if (compile.backward != CompileOptions::Backward::None)
     os << "backward " << compile.dlse << compile.deterministic << compile.fused << " of \""
        << compile.gradients << "\"\n";

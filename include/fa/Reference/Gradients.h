@@ -77,7 +77,8 @@ llvm::Expected<AttentionGradients> lowGradients(AttentionOp op, const AttentionI
 ///   |g - ref| <= max(c max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, floor) for each element
 /// with c = 2, or 3 for captures and the sink; the second term in the gradient's dtype; the floor
 /// is the uncertainty of the element. NaN and infinities as in `judgeOutput`. The worst element is
-/// that with the largest share of its bound; the problem names it by its indices. A tensor whose name is no gradient's does not pass.
+/// that with the largest share of its bound; the problem names it by its indices. A tensor whose
+/// name is no gradient's does not pass.
 Judgement judgeGradient(const HostTensor &gradient, const AttentionGradients &reference,
                         const AttentionGradients &low);
 

@@ -22,11 +22,10 @@ struct Choices {
   std::string describe() const;
 };
 
-/// Runs a program with the tiles, then the stages, orders of products and roles, that make sense for its
-/// target; prints the time of each in a table. A choice counts only where its outputs
-/// agree with those of the default. The fastest is kept (`fa_keep_choices`), and is the
-/// result; where none is clearly faster than the default, that is, and what was kept
-/// before is forgotten.
+/// Runs a program with the tiles, then the stages, orders of products and roles, that make sense
+/// for its target; prints the time of each in a table. A choice counts only where its outputs agree
+/// with those of the default. The fastest is kept (`fa_keep_choices`), and is the result; where
+/// none is clearly faster than the default, that is, and what was kept before is forgotten.
 llvm::Expected<Choices> tune(llvm::StringRef text, const fa_compile_options &options,
                              const std::vector<HostTensor> &inputs, const OutputShapes &shapes,
                              Placing placing, int repeats, llvm::raw_ostream &os);

@@ -107,10 +107,10 @@ typedef struct fa_compile_options {
   const char *source_name;  /* what errors call the text, say its file; NULL: "<text>" */
   int32_t no_cache;         /* 1: compile, whatever is kept, and keep nothing */
   int32_t stages;           /* GPUs: tiles in flight of each tensor that a loop reads; 0 chooses */
-  int32_t aligned_only;     /* GPUs: rows, keys, warps, stages, order and leave_out are for tensors at
-                               multiples of 16 bytes; what serves others chooses for itself */
-  const char *gradients;    /* backward: compute the gradients of these inputs only, by name with
-                               commas between; NULL or "": of all that have floats */
+  int32_t aligned_only;  /* GPUs: rows, keys, warps, stages, order and leave_out are for tensors at
+                            multiples of 16 bytes; what serves others chooses for itself */
+  const char *gradients; /* backward: compute the gradients of these inputs only, by name with
+                            commas between; NULL or "": of all that have floats */
   int32_t backward;      /* 1: the program of the gradients instead of the attention: see below */
   int32_t dlse;          /* backward: 1: take the gradient of lse, too */
   int32_t deterministic; /* backward: 1: the same bits at each launch, or an error. Programs are so

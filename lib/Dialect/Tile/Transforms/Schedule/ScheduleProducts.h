@@ -29,8 +29,8 @@ struct ProductsReport {
 };
 
 /// Let products run beside arithmetic, with rings in so many bytes of shared memory (0 is no
-/// limit); `others` as chooseOrder takes it. Return whether they have two stages: then each op of the
-/// loop's body has a stage and a place, else the ops stand in their order.
+/// limit); `others` as chooseOrder takes it. Return whether they have two stages: then each op of
+/// the loop's body has a stage and a place, else the ops stand in their order.
 bool scheduleProducts(scf::ForOp loop, int64_t sharedLimit, size_t others, ProductsReport &report);
 
 } // namespace mlir::tile
