@@ -458,14 +458,17 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
     return error("--plot draws the time measured; add --time");
   if ((options.report || !options.plot.empty()) && options.device == "interp")
     return error("--report and --plot are for what is compiled; choose another --device");
-  if (options.tune && (options.rows || options.keys || options.warps || !options.leaveOut.empty()))
-    return error("--tune searches what --tile-rows, --tile-keys, --tile-warps and --leave-out say; "
+  if (options.tune &&
+      (options.rows || options.keys || options.warps || options.order || !options.leaveOut.empty()))
+    return error("--tune searches what --tile-rows, --tile-keys, --tile-warps, --product-order and "
+                 "--leave-out say; "
                  "leave those out");
   if (options.tune && options.standard)
     return error("--tune is for what is compiled, not for the baseline; leave out "
                  "--standard-attention");
   for (const cl::Option *option : {static_cast<const cl::Option *>(&options.warps),
                                    static_cast<const cl::Option *>(&options.fused),
+                                   static_cast<const cl::Option *>(&options.order),
                                    static_cast<const cl::Option *>(&options.leaveOut)})
     if (option->getNumOccurrences() &&
         (options.device == "cpu" ||

@@ -70,7 +70,7 @@ private:
   LogicalResult emitIfAny(tile::IfAnyOp op);
   LogicalResult emitBallot(tile::BallotOp op);
   void emitNthBit(tile::NthBitOp op);
-  FailureOr<Value> multiplyWhereNotOne(tile::RescaleOp op);
+  Value multiplyWhereNotOne(Value input, Value factor, llvm::function_ref<Value(Value)> spread);
   LogicalResult emitRescale(tile::RescaleOp op);
   Value anyRow(Value condition);
   LogicalResult emitRegion(Region &from, Region &to);

@@ -562,26 +562,20 @@ static bool isWide(tile::RescaleOp op) {
 }
 
 /// Multiply elements whose factor is not 1, which is known once for a row: what is not done takes
-/// no power.
-FailureOr<Value> Emitter::multiplyWhereNotOne(tile::RescaleOp op) {
-  FailureOr<tile::Layout> from = layoutOf(op.getFactor()), to = layoutOf(op.getResult());
-  if (failed(from) || failed(to))
-    return failure();
-  Value factors = get(op.getFactor()), input = get(op.getInput());
+/// no power. `spread` gives each element what its row has.
+Value Emitter::multiplyWhereNotOne(Value input, Value factor,
+                                   llvm::function_ref<Value(Value)> spread) {
+  auto ones = cast<ShapedType>(factor.getType());
+  Value one = arith::ConstantOp::create(b, DenseElementsAttr::get(ones, 1.0f));
+  Value isNotOne = spread(arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor, one));
+  factor = spread(factor);
   auto type = cast<VectorType>(input.getType());
-  std::map<int64_t, std::pair<Value, Value>> rows;
-  for (int64_t r = 0; r < from->numRegs(); ++r) {
-    Value factor = extract(factors, r), one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
-    Value isNotOne = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor, one);
-    rows[from->offsetOfReg(r)[0]] = {factor, isNotOne};
-  }
   SmallVector<Value> elements;
-  for (int64_t r = 0; r < to->numRegs(); ++r) {
-    auto [factor, isNotOne] = rows.at(to->offsetOfReg(r)[0]);
+  for (int64_t r = 0; r < type.getNumElements(); ++r)
     elements.push_back(ptx("@$3 mul.f32 $0, $0, $2;", "=f,0,f,b", b.getF32Type(),
-                           {extract(input, r), factor, isNotOne}, false)[0]);
-  }
-  return Value(vector::FromElementsOp::create(b, type, elements));
+                           {extract(input, r), extract(factor, r), extract(isNotOne, r)},
+                           false)[0]);
+  return vector::FromElementsOp::create(b, type, elements);
 }
 
 /// Branch on the rows that a rescale is for, where it is for some only.
@@ -592,13 +586,16 @@ LogicalResult Emitter::emitRescale(tile::RescaleOp op) {
       FailureOr<tile::Layout> from = layoutOf(op.getFactor()), to = layoutOf(op.getResult());
       if (failed(from) || failed(to))
         return failure();
-      factor = spread(factor, *from, *to, *dim);
+      auto spreadRows = [&](Value rows) { return spread(rows, *from, *to, *dim); };
+      if (!op.getRows() && isWide(op))
+        return multiplyWhereNotOne(get(op.getInput()), factor, spreadRows);
+      factor = spreadRows(factor);
     }
     return Value(
         arith::MulFOp::create(b, get(op.getInput()), factor, arith::FastMathFlags::contract));
   };
   if (!op.getRows()) {
-    FailureOr<Value> product = isWide(op) ? multiplyWhereNotOne(op) : multiply();
+    FailureOr<Value> product = multiply();
     if (succeeded(product))
       set(op, *product);
     return product;

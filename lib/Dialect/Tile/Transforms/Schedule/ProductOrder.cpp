@@ -633,6 +633,8 @@ const ProductOrder *Search::choose() const {
 /// Return one of the orders that start products in another order or in other stages than the best
 /// one, of orders that start them alike the one that takes the fewest clocks.
 const ProductOrder *Search::choose(const ProductOrder &best, size_t others) const {
+  if (others == 0)
+    return &best;
   auto isAlike = [&](const ProductOrder &a, const ProductOrder &b) {
     return a.starts == b.starts && a.drained == b.drained &&
            llvm::all_of(starts, [&](unsigned start) { return a.stages[start] == b.stages[start]; });
