@@ -276,8 +276,6 @@ def _absent(text, names):
     for lengths, of_lengths in _ABSENT.items():
         if lengths in text:
             values.update(of_lengths)
-    # Sizes of what functions capture are no dimensions of the attention: what is behind these the library leaves as it is.
-    values.update({"dt" + number: 0.0 for number in re.findall(r'fa.name = "t([0-9]+)", fa.dims = \[""', text)})
     return [(i, values[name]) for i, name in enumerate(names) if name in values]
 
 

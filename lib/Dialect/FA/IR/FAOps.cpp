@@ -190,11 +190,13 @@ LogicalResult MapBlocksOp::verify() {
     return emitOpError("(map_blocks_c2) the block takes an index for each axis, then a !tile.view "
                        "of each result's type");
   for (auto [i, init] : llvm::enumerate(getInits()))
-    if (getInits().size() > getNumResults() || !init.getDefiningOp<MapBlocksOp>() ||
+    if (getInits().size() > getNumResults() ||
+        !isa_and_nonnull<MapBlocksOp, PairwiseOp, SumOp>(init.getDefiningOp()) ||
         !init.hasOneUse() || init.getType() != getResultOfInit(i).getType())
       return emitOpError() << "(map_blocks_c3) init " << i
-                           << " must be a result of another fa.map_blocks that nothing else uses, "
-                              "of the type of the result that begins so";
+                           << " must be a result of another fa.map_blocks, or of an op that becomes "
+                              "one, that nothing else uses, of the type of the result that begins "
+                              "so";
   if (!getStarts())
     return success();
   RankedTensorType starts = getStarts().getType();

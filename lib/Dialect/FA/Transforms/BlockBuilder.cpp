@@ -166,6 +166,51 @@ Value fa::makeZeros(OpBuilder &b, Location loc, StringRef name, RankedTensorType
   return block.getResult(0);
 }
 
+Value fa::clearBeyond(OpBuilder &b, Location loc, StringRef name, Value gradient, Value argument,
+                      ArrayRef<Axis> axes, Value query, Value key) {
+  constexpr int64_t kSpan = 1024;
+  static constexpr Axis kFirst[] = {Axis::b, Axis::h};
+  int64_t rank = axes.size();
+  // What blocks go over has three dimensions or more; fewer are one block's.
+  ArrayRef<Axis> ofBlocks = rank >= 3 ? ArrayRef(kFirst) : ArrayRef<Axis>();
+  auto type = cast<RankedTensorType>(gradient.getType());
+  auto block = MapBlocksOp::create(b, loc, name, rank >= 3 ? argument : query, ofBlocks, type,
+                                   /*inits=*/gradient);
+  block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(argument)));
+  OpBuilder inner(b);
+  BlockBuilder r(inner, loc);
+  inner.setInsertionPoint(block.getBody()->getTerminator());
+  SmallVector<Value> sizes, first;
+  for (Axis axis : axes) {
+    if (axis == Axis::one) {
+      sizes.push_back(r.index(1));
+      continue;
+    }
+    Value operand = operandOf(axis, query, key);
+    sizes.push_back(r.dim(operand, dimensionIn(axis, cast<RankedTensorType>(operand.getType()))));
+  }
+  // Of a block beyond a size all is.
+  Value beyond;
+  for (Axis axis : ofBlocks) {
+    first.push_back(block.getFirst(axis));
+    Value is = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::uge, first.back(),
+                                     sizes[first.size() - 1]);
+    beyond = beyond ? Value(arith::OrIOp::create(inner, loc, beyond, is)) : is;
+  }
+  Value zeros = r.convert(r.splat(0.0, RankedTensorType::get({kSpan}, b.getF32Type())),
+                          type.getElementType());
+  for (int64_t d = first.size(); d < rank; ++d) {
+    OpBuilder::InsertionGuard guard(inner);
+    Value start = sizes[d];
+    if (beyond)
+      start = arith::SelectOp::create(inner, loc, beyond, r.index(0), start);
+    SmallVector<Value> indices = r.forSpans(argument, first, kSpan, {d, start});
+    tile::StoreOp::create(inner, loc, zeros, block.getResultView(0), indices,
+                          ArrayRef<int64_t>{rank - 1});
+  }
+  return block.getResult(0);
+}
+
 void BlockBuilder::begin(MapBlocksOp block) {
   b.setInsertionPoint(block.getBody()->getTerminator());
   for (Axis axis : {Axis::b, Axis::h, Axis::hk, Axis::rows, Axis::keys})
@@ -392,13 +437,15 @@ SmallVector<Value> BlockBuilder::forEach(Axis axis, Value size, ValueRange init,
   return loop(axis, index(0), size, index(1), init, body);
 }
 
-SmallVector<Value> BlockBuilder::forSpans(Value tensor, ArrayRef<Value> given, int64_t span) {
+SmallVector<Value> BlockBuilder::forSpans(Value tensor, ArrayRef<Value> given, int64_t span,
+                                          std::pair<int64_t, Value> start) {
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
   int64_t rank = type ? type.getRank() : 1;
   SmallVector<Value> indices(given);
   for (int64_t d = given.size(); d < rank; ++d) {
     Value step = index(d + 1 == rank ? span : 1);
-    auto loop = scf::ForOp::create(b, loc, index(0), type ? dim(tensor, d) : index(1), step);
+    Value from = start.second && start.first == d ? start.second : index(0);
+    auto loop = scf::ForOp::create(b, loc, from, type ? dim(tensor, d) : index(1), step);
     indices.push_back(loop.getInductionVar());
     b.setInsertionPointToStart(loop.getBody());
   }

@@ -143,9 +143,10 @@ struct BlockBuilder {
                              function_ref<SmallVector<Value>(ValueRange)> body);
 
   /// Loop over the other indices of a tensor than the first ones, which are given, in spans of the
-  /// last; the builder stands in the body then. A scalar counts as a tensor of one element. Return
-  /// all indices.
-  SmallVector<Value> forSpans(Value tensor, ArrayRef<Value> given, int64_t span);
+  /// last; the builder stands in the body then. A scalar counts as a tensor of one element. Along a
+  /// dimension they may start at an index. Return all indices.
+  SmallVector<Value> forSpans(Value tensor, ArrayRef<Value> given, int64_t span,
+                              std::pair<int64_t, Value> start = {});
 
   /// Apply a region to tiles of scores.
   SmallVector<Value> apply(ValueRange tiles, ValueRange captures, Region &region);
@@ -216,6 +217,10 @@ DenseI64ArrayAttr sizesOf(Value argument);
 /// but what sequences have.
 Value makeZeros(OpBuilder &b, Location loc, StringRef name, RankedTensorType type,
                 ArrayRef<Axis> axes, Value query, Value key);
+/// Emit a kernel that sets a gradient of an argument, one number for each of `axes`, to 0 beyond the
+/// sizes of these axes, where an argument is longer than what is read of it.
+Value clearBeyond(OpBuilder &b, Location loc, StringRef name, Value gradient, Value argument,
+                  ArrayRef<Axis> axes, Value query, Value key);
 /// Return the axes of a sum of a number for each of `axes`: without a batch where it is of
 /// sequences in a row.
 SmallVector<Axis> axesOfParts(ArrayRef<Axis> axes, Value query, Value key);

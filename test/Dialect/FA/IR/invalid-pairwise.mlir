@@ -512,7 +512,7 @@ func.func @sum_c2_integers(%x: tensor<2x4x8xf32>) {
 // -----
 
 func.func @map_blocks_c3(%q: tensor<?x8x?x64xf32>, %x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error @+1 {{(map_blocks_c3) init 0 must be a result of another fa.map_blocks that nothing else uses, of the type of the result that begins so}}
+  // expected-error @+1 {{(map_blocks_c3) init 0 must be a result of another fa.map_blocks, or of an op that becomes one, that nothing else uses, of the type of the result that begins so}}
   %r = fa.map_blocks @add over(%q) inits(%x) axes(b) : tensor<?x8x?x64xf32>, tensor<?xf32> -> tensor<?xf32> {
   ^bb0(%b: index, %view: !tile.view<?xf32>):
   }

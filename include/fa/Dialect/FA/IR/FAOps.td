@@ -440,8 +440,8 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [
       `blocks` has a size for each.
     - (C2) The block arguments are an index for each axis, where the block begins, then a view
       of each result's type.
-    - (C3) Each of `inits` is a result of another fa.map_blocks that nothing else uses, and has the
-      type of the result that begins so.
+    - (C3) Each of `inits` is a result of another fa.map_blocks, or of a fa.pairwise or fa.sum, which
+      become some, that nothing else uses, and has the type of the result that begins so.
     - (C4) `starts` is a tensor of rank 1, of integers or index; the axes are h and rows then, or hk
       and keys, and there is one tensor to go over, of H x T x ....
 

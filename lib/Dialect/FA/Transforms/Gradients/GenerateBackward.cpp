@@ -89,6 +89,7 @@ private:
   Value sumSink();
   void addReturn(ArrayRef<Value> values);
   Value addUp(const Result &result, ValueRange parts);
+  bool isLongerThan(const Result &result, unsigned dim, Axis axis);
   /// Return the argument of the backward entry for an argument of the forward's, null for null.
   Value mapped(Value value) {
     return value ? backward.getArgument(cast<BlockArgument>(value).getArgNumber()) : Value();
@@ -624,6 +625,20 @@ Value Backward::addUp(const Result &result, ValueRange parts) {
   return block.getResult(0);
 }
 
+/// Return whether an argument may have another size in a dimension than an axis has: one that the
+/// user gave another name, or number.
+bool Backward::isLongerThan(const Result &result, unsigned dim, Axis axis) {
+  if (axis == Axis::one)
+    return false;
+  auto dims = backward.getArgAttrOfType<ArrayAttr>(result.argument, FADialect::kDimsAttr);
+  if (dims && cast<StringAttr>(dims[dim]).getValue() == sizeName(axis))
+    return false;
+  auto operand = cast<RankedTensorType>(
+      operandOf(axis, mapped(op.getQuery()), mapped(op.getKey())).getType());
+  int64_t size = operand.getDimSize(dimensionIn(axis, operand));
+  return ShapedType::isDynamic(size) || size != result.type.getDimSize(dim);
+}
+
 /// Emit the sums over pairs; return the gradients that they are.
 SmallVector<Value> Backward::addPairwise() {
   if (results.empty())
@@ -639,10 +654,18 @@ SmallVector<Value> Backward::addPairwise() {
   SmallVector<Attribute> sums;
   for (const Result &result : results)
     for (SumAttr sum : result.sums) {
-      types.push_back(result.isAddedUp()
-                          ? RankedTensorType::get(result.type.getShape(), b.getF32Type())
-                          : result.type);
       sums.push_back(sum);
+      if (!result.isAddedUp()) {
+        types.push_back(result.type);
+        continue;
+      }
+      // A part ends where what is read of the argument does.
+      SmallVector<int64_t> shape(result.type.getShape());
+      if (!sum.isScatter() && !sum.isProduct())
+        for (auto [d, axis] : llvm::enumerate(sum.getAxes()))
+          if (isLongerThan(result, d, axis))
+            shape[d] = ShapedType::kDynamic;
+      types.push_back(RankedTensorType::get(shape, b.getF32Type()));
     }
   auto [queryStarts, keyStarts, queryLengths, keyLengths] = mappedSequences();
   auto pairwise =
@@ -656,7 +679,17 @@ SmallVector<Value> Backward::addPairwise() {
   ValueRange parts = pairwise.getResults();
   for (const Result &result : results) {
     unsigned count = result.sums.size();
-    values.push_back(result.isAddedUp() ? addUp(result, parts.take_front(count)) : parts.front());
+    Value value = result.isAddedUp() ? addUp(result, parts.take_front(count)) : parts.front();
+    SumAttr sum = count == 1 ? result.sums.front() : SumAttr();
+    if (sum && !sum.isScatter() && !sum.isProduct() &&
+        llvm::any_of(llvm::enumerate(sum.getAxes()), [&](auto each) {
+          return isLongerThan(result, each.index(), each.value());
+        }))
+      value = clearBeyond(b, loc,
+                          (backward.getSymName() + "_beyond_" + Twine(result.argument)).str(),
+                          value, backward.getArgument(result.argument), sum.getAxes(),
+                          mapped(op.getQuery()), mapped(op.getKey()));
+    values.push_back(value);
     parts = parts.drop_front(count);
   }
   return values;
