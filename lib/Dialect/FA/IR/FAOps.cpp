@@ -193,10 +193,11 @@ LogicalResult MapBlocksOp::verify() {
     if (getInits().size() > getNumResults() ||
         !isa_and_nonnull<MapBlocksOp, PairwiseOp, SumOp>(init.getDefiningOp()) ||
         !init.hasOneUse() || init.getType() != getResultOfInit(i).getType())
-      return emitOpError() << "(map_blocks_c3) init " << i
-                           << " must be a result of another fa.map_blocks, or of an op that becomes "
-                              "one, that nothing else uses, of the type of the result that begins "
-                              "so";
+      return emitOpError()
+             << "(map_blocks_c3) init " << i
+             << " must be a result of another fa.map_blocks, or of an op that becomes "
+                "one, that nothing else uses, of the type of the result that begins "
+                "so";
   if (!getStarts())
     return success();
   RankedTensorType starts = getStarts().getType();

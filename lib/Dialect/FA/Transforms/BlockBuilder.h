@@ -217,8 +217,8 @@ DenseI64ArrayAttr sizesOf(Value argument);
 /// but what sequences have.
 Value makeZeros(OpBuilder &b, Location loc, StringRef name, RankedTensorType type,
                 ArrayRef<Axis> axes, Value query, Value key);
-/// Emit a kernel that sets a gradient of an argument, one number for each of `axes`, to 0 beyond the
-/// sizes of these axes, where an argument is longer than what is read of it.
+/// Emit a kernel that sets a gradient of an argument, one number for each of `axes`, to 0 beyond
+/// the sizes of these axes, where an argument is longer than what is read of it.
 Value clearBeyond(OpBuilder &b, Location loc, StringRef name, Value gradient, Value argument,
                   ArrayRef<Axis> axes, Value query, Value key);
 /// Return the axes of a sum of a number for each of `axes`: without a batch where it is of

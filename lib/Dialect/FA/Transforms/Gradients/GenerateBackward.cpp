@@ -633,8 +633,8 @@ bool Backward::isLongerThan(const Result &result, unsigned dim, Axis axis) {
   auto dims = backward.getArgAttrOfType<ArrayAttr>(result.argument, FADialect::kDimsAttr);
   if (dims && cast<StringAttr>(dims[dim]).getValue() == sizeName(axis))
     return false;
-  auto operand = cast<RankedTensorType>(
-      operandOf(axis, mapped(op.getQuery()), mapped(op.getKey())).getType());
+  auto operand =
+      cast<RankedTensorType>(operandOf(axis, mapped(op.getQuery()), mapped(op.getKey())).getType());
   int64_t size = operand.getDimSize(dimensionIn(axis, operand));
   return ShapedType::isDynamic(size) || size != result.type.getDimSize(dim);
 }
@@ -682,13 +682,12 @@ SmallVector<Value> Backward::addPairwise() {
     Value value = result.isAddedUp() ? addUp(result, parts.take_front(count)) : parts.front();
     SumAttr sum = count == 1 ? result.sums.front() : SumAttr();
     if (sum && !sum.isScatter() && !sum.isProduct() &&
-        llvm::any_of(llvm::enumerate(sum.getAxes()), [&](auto each) {
-          return isLongerThan(result, each.index(), each.value());
-        }))
-      value = clearBeyond(b, loc,
-                          (backward.getSymName() + "_beyond_" + Twine(result.argument)).str(),
-                          value, backward.getArgument(result.argument), sum.getAxes(),
-                          mapped(op.getQuery()), mapped(op.getKey()));
+        llvm::any_of(llvm::enumerate(sum.getAxes()),
+                     [&](auto each) { return isLongerThan(result, each.index(), each.value()); }))
+      value =
+          clearBeyond(b, loc, (backward.getSymName() + "_beyond_" + Twine(result.argument)).str(),
+                      value, backward.getArgument(result.argument), sum.getAxes(),
+                      mapped(op.getQuery()), mapped(op.getKey()));
     values.push_back(value);
     parts = parts.drop_front(count);
   }
