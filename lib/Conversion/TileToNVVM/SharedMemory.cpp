@@ -357,7 +357,7 @@ static bool hasPairs(const Layout &layout) {
   return true;
 }
 
-/// Load one element of 2 or 4 bytes, or two that stand side by side.
+/// Load one element of 2, 4 or 8 bytes, or two of up to 4 that stand side by side.
 SmallVector<Value> Emitter::loadShared(Value address, int64_t offset, Type element, int64_t count) {
   std::string place = "[$" + std::to_string(count) + "+" + std::to_string(offset) + "]";
   if (element.getIntOrFloatBitWidth() == 32) {
@@ -373,6 +373,10 @@ SmallVector<Value> Emitter::loadShared(Value address, int64_t offset, Type eleme
     for (Value &value : values)
       value = b.createOrFold<arith::BitcastOp>(element, value);
     return values;
+  }
+  if (element.getIntOrFloatBitWidth() == 64) {
+    Value value = ptx("ld.shared.b64 $0, " + place + ";", "=l,r", b.getI64Type(), address, true)[0];
+    return {b.createOrFold<arith::BitcastOp>(element, value)};
   }
   if (count == 1) {
     Value value = ptx("ld.shared.b16 $0, " + place + ";", "=h,r", b.getI16Type(), address, true)[0];
@@ -394,8 +398,8 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
     return failure();
   auto type = cast<VectorType>(convert(op.getValue().getType()));
   int64_t bits = type.getElementTypeBitWidth();
-  if (bits != 32 && bits != 16)
-    return op.emitError() << "shared memory is read in elements of 16 or 32 bits, got "
+  if (bits != 64 && bits != 32 && bits != 16)
+    return op.emitError() << "shared memory is read in elements of 16, 32 or 64 bits, got "
                           << type.getElementType();
   if (emitMatrixRead(op, *layout))
     return success();
@@ -405,7 +409,7 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
   Value start = flat ? arith::AddIOp::create(b, get(op.getSlot()),
                                              sharedOffset(slot, i32(0), threadOffset(*layout, 0)))
                      : Value();
-  bool pairs = hasPairs(*layout);
+  bool pairs = bits < 64 && hasPairs(*layout);
   SmallVector<Value> elements;
   for (int64_t r = 0; r < layout->numRegs(); r += pairs ? 2 : 1) {
     Value place = flat ? start : sharedPlace(get(op.getSlot()), slot, *layout, r);
@@ -437,8 +441,8 @@ LogicalResult Emitter::emitWrite(tile::WriteOp op) {
     return success();
   Value value = get(op.getValue());
   int64_t bits = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
-  if (bits != 32 && bits != 16)
-    return op.emitError() << "shared memory is written in elements of 16 or 32 bits, got "
+  if (bits != 64 && bits != 32 && bits != 16)
+    return op.emitError() << "shared memory is written in elements of 16, 32 or 64 bits, got "
                           << value.getType();
   Value first = isFirstHolder(*layout);
   int64_t count = bits == 16 && hasPairs(*layout) ? 2 : 1;

@@ -107,7 +107,7 @@ tile.func @read_bytes() grid affine_map<() -> ()> sizes [] attributes {tile.warp
   %r = tile.ring : !tile.ring<1 x 32xi8, #tile.swizzle<32>>
   %c0 = arith.constant 0 : index
   %s = tile.slot_at %r[%c0] : !tile.ring<1 x 32xi8, #tile.swizzle<32>> -> !tile.slot<32xi8, #tile.swizzle<32>>
-  // expected-error @+1 {{shared memory is read in elements of 16 or 32 bits, got 'i8'}}
+  // expected-error @+1 {{shared memory is read in elements of 16, 32 or 64 bits, got 'i8'}}
   %t = tile.read %s : !tile.slot<32xi8, #tile.swizzle<32>> -> tensor<32xi8, #lanes>
   tile.return
 }
@@ -120,7 +120,7 @@ tile.func @write_bytes() grid affine_map<() -> ()> sizes [] attributes {tile.war
   %c0 = arith.constant 0 : index
   %s = tile.slot_at %r[%c0] : !tile.ring<1 x 32xi8, #tile.swizzle<32>> -> !tile.slot<32xi8, #tile.swizzle<32>>
   %t = arith.constant dense<0> : tensor<32xi8, #lanes>
-  // expected-error @+1 {{shared memory is written in elements of 16 or 32 bits, got}}
+  // expected-error @+1 {{shared memory is written in elements of 16, 32 or 64 bits, got}}
   tile.write %t, %s : tensor<32xi8, #lanes>, !tile.slot<32xi8, #tile.swizzle<32>>
   tile.return
 }

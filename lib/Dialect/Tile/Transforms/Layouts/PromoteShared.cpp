@@ -423,10 +423,11 @@ static bool feedsProducts(ConvertLayoutOp convert) {
 }
 
 LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
-  // Shared memory holds indices as i64.
+  // Shared memory holds indices as i64, and bits as i16.
   auto tile = cast<RankedTensorType>(convert.getType()), stored = tile;
-  if (tile.getElementType().isIndex())
-    stored = tile.clone(IntegerType::get(&getContext(), 64));
+  bool bits = tile.getElementType().isInteger(1);
+  if (bits || tile.getElementType().isIndex())
+    stored = tile.clone(IntegerType::get(&getContext(), bits ? 16 : 64));
   FailureOr<Value> ring = makeRing(convert, stored);
   if (failed(ring))
     return failure();
@@ -436,13 +437,15 @@ LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
   Value input = convert.getInput();
   if (stored != tile) {
     auto type = cast<RankedTensorType>(input.getType()).clone(stored.getElementType());
-    input = arith::IndexCastOp::create(b, loc, type, input);
+    input = bits ? Value(arith::ExtUIOp::create(b, loc, type, input))
+                 : Value(arith::IndexCastOp::create(b, loc, type, input));
   }
   Value slot = putValue(b, loc, *ring, input);
   Value result = ReadOp::create(b, loc, stored, slot).getValue();
   ReleaseOp::create(b, loc, slot);
   if (stored != tile)
-    result = arith::IndexCastOp::create(b, loc, tile, result);
+    result = bits ? Value(arith::TruncIOp::create(b, loc, tile, result))
+                  : Value(arith::IndexCastOp::create(b, loc, tile, result));
   convert.replaceAllUsesWith(result);
   convert.erase();
   auto type = cast<RingType>(ring->getType());

@@ -2,10 +2,10 @@
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 #other = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 32, 0), (2, 16, 0)]>
-tile.func @bits(%x: i1) grid affine_map<() -> ()> sizes [] {
-  %t = tile.broadcast %x : i1 -> tensor<64x64xi1, #acc>
-  // expected-error @+1 {{shared memory holds integers and floats of whole bytes, got 'tensor<64x64xi1}}
-  %c = tile.convert_layout %t : tensor<64x64xi1, #acc> -> tensor<64x64xi1, #other>
+tile.func @bits(%x: i4) grid affine_map<() -> ()> sizes [] {
+  %t = tile.broadcast %x : i4 -> tensor<64x64xi4, #acc>
+  // expected-error @+1 {{shared memory holds integers and floats of whole bytes, got 'tensor<64x64xi4}}
+  %c = tile.convert_layout %t : tensor<64x64xi4, #acc> -> tensor<64x64xi4, #other>
   tile.return
 }
 
