@@ -97,6 +97,8 @@ public:
                    Placing placing);
   /// Makes what the launch writes unreadable.
   llvm::Error poison();
+  /// Takes another workspace for the next launch, and for the one after it this again.
+  llvm::Error changeWorkspace();
   llvm::Error launch() {
     return takeError(fa_program_launch(program, /*stream=*/nullptr, arguments.data(), count,
                                        workspace.get(), workspaceBytes));
@@ -122,7 +124,7 @@ private:
   std::vector<fa_tensor> tensors;
   std::vector<fa_argument> arguments;
   std::vector<HostTensor> outputs;
-  Buffer workspace;
+  Buffer workspace, otherWorkspace;
   uint64_t workspaceBytes = 0;
 };
 
@@ -190,7 +192,23 @@ llvm::Error Session::poison() {
     if (fa_program_argument(program, i).kind == FA_OUTPUT)
       if (llvm::Error failed = placed[i]->poison(device))
         return failed;
-  return takeError(fa_device_fill(device, workspace.get(), 0xFF, workspaceBytes));
+  for (const Buffer *buffer : {&workspace, &otherWorkspace})
+    if (buffer->get())
+      if (llvm::Error failed =
+              takeError(fa_device_fill(device, buffer->get(), 0xFF, workspaceBytes)))
+        return failed;
+  return llvm::Error::success();
+}
+
+llvm::Error Session::changeWorkspace() {
+  std::swap(workspace, otherWorkspace);
+  if (workspace.get())
+    return llvm::Error::success();
+  llvm::Expected<Buffer> made = Buffer::create(device, workspaceBytes);
+  if (!made)
+    return made.takeError();
+  workspace = std::move(*made);
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::vector<HostTensor>> Session::collect() {
@@ -272,6 +290,8 @@ llvm::Error Execution::repeat(const std::vector<HostTensor> &inputs,
     return failed;
   std::vector<HostTensor> first;
   for (int time = 0; time < times; ++time) {
+    if (llvm::Error failed = session.changeWorkspace())
+      return failed;
     if (llvm::Error failed = session.poison())
       return failed;
     if (llvm::Error failed = session.launch())

@@ -149,9 +149,9 @@ public:
   /// waits. Stores how it went.
   llvm::Error launch(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
                      CUstream stream) const;
-  /// Goes as a launch went that differs only in addresses, all by multiples of what guards
-  /// and tensor maps ask for, if there are any (`moved`), and scalars. None where
-  /// that is not possible.
+  /// Goes as a launch went that differs only in addresses, of tensors or the workspace (`moved`),
+  /// all by multiples of what guards and tensor maps ask for, and scalars. None where
+  /// that is not possible. After an error `plan` holds nothing to repeat.
   std::optional<llvm::Error> repeat(const Manifest &entry, const BoundArguments &bound, bool moved,
                                     LaunchPlan &plan, CUstream stream) const;
 

@@ -68,6 +68,7 @@ llvm::Error fa_prepared::launchOnGPU(cuda::CUstream stream) {
   const cuda::Executor &executor = *program->cuda;
   if (planned)
     if (auto repeated = executor.repeat(program->manifest, bound, moved, plan, stream)) {
+      planned = !*repeated;
       moved = false;
       return std::move(*repeated);
     }

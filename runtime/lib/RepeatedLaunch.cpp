@@ -77,9 +77,10 @@ RepeatedLaunch *RepeatedLaunch::find(uint64_t program, const Manifest &manifest,
   for (RepeatedLaunch &launch : getMemory().launches) {
     if (launch.program != program || !launch.matches(manifest, arguments))
       continue;
+    void *before = launch.bound.workspace;
     if (!bindWorkspace(manifest, workspace, workspaceBytes, launch.bound))
       return nullptr;
-    launch.moved = false;
+    launch.moved = launch.bound.workspace != before;
     for (size_t i = 0; i < arguments.size(); ++i) {
       BoundArgument &argument = launch.bound.arguments[launch.known[i].index];
       if (!arguments[i].tensor) {

@@ -31,7 +31,7 @@ public:
   /// Create one that holds no launch: the oldest of the thread's is forgotten.
   static RepeatedLaunch &create();
 
-  /// Return whether a tensor has another address than before.
+  /// Return whether a tensor or the workspace has another address than before.
   bool hasMoved() const { return moved; }
   /// Keeps what was bound of these arguments.
   void remember(uint64_t program, const Manifest &manifest, llvm::ArrayRef<fa_argument> arguments);

@@ -236,9 +236,10 @@ static llvm::Error launchOnGPU(const fa_program &program, cuda::CUstream stream,
           RepeatedLaunch::find(program.number, manifest, arguments, workspace, workspaceBytes)) {
     auto repeated =
         program.cuda->repeat(manifest, known->bound, known->hasMoved(), known->plan, stream);
+    if (!repeated || *repeated)
+      known->forget();
     if (repeated)
       return std::move(*repeated);
-    known->forget();
   }
   RepeatedLaunch &launch = RepeatedLaunch::create();
   if (llvm::Error failed =

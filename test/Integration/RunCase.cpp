@@ -61,13 +61,13 @@ llvm::Error fa_test::allPassed(llvm::ArrayRef<std::pair<std::string, Judgement>>
   if (judgements.size() != count)
     return llvm::createStringError("%zu results were judged, expected %zu", judgements.size(),
                                    count);
+  std::string failed;
   for (auto &[name, judgement] : judgements)
     if (!judgement.passed)
-      return llvm::createStringError(llvm::formatv("{0}: error {1}, allowed {2}: {3}", name,
-                                                   judgement.error, judgement.bound,
-                                                   judgement.problem)
-                                         .str());
-  return llvm::Error::success();
+      failed += llvm::formatv("{0}{1}: error {2}, allowed {3}: {4}", failed.empty() ? "" : "; ",
+                              name, judgement.error, judgement.bound, judgement.problem)
+                    .str();
+  return failed.empty() ? llvm::Error::success() : llvm::createStringError(failed);
 }
 
 llvm::Error fa_test::runCase(PreparedCase &prepared, fa_compile_options options, int64_t shift) {

@@ -13,6 +13,8 @@
 #include "FakeDriver.h"
 #include "fa/fa_c.h"
 #include <functional>
+#include <string>
+#include <thread>
 #include <utility>
 
 using namespace mlir::fa::test;
@@ -64,10 +66,11 @@ protected:
   struct Ran {
     bool fused;
     uint64_t workspace;
+    std::string kernels;
   };
   /// Launch with batches, heads of queries and keys, queries and keys.
   Ran launch(int64_t b, int64_t hq, int64_t hk, int64_t sq, int64_t sk, int64_t dim = 64,
-             int64_t shift = 0) {
+             int64_t shift = 0, uintptr_t place = uintptr_t(1) << 40) {
     const int64_t rows[] = {b, hq, sq, dim}, keys[] = {b, hk, sk, dim};
     void *memory = reinterpret_cast<void *>(uintptr_t(1) << 40);
     void *moved = reinterpret_cast<void *>((uintptr_t(1) << 40) + shift);
@@ -82,12 +85,14 @@ protected:
     uint64_t workspace = 0;
     EXPECT_EQ(take(fa_program_workspace_size(program, arguments, 9, &workspace)), "");
     fake<void()>("fakeReset")();
-    EXPECT_EQ(take(fa_program_launch(program, nullptr, arguments, 9, memory, workspace)), "");
+    EXPECT_EQ(take(fa_program_launch(program, nullptr, arguments, 9,
+                                     reinterpret_cast<void *>(place), workspace)),
+              "");
     std::string ran = launches();
     bool split = ran.find("f_backward_rows<") != std::string::npos;
     bool fused = ran.find("f_backward_rows_convert<") != std::string::npos;
     EXPECT_NE(split, fused) << ran;
-    return {fused, workspace};
+    return {fused, workspace, ran};
   }
   fa_program *program = nullptr;
 };
@@ -158,4 +163,24 @@ TEST_F(GradientForm, WideHeadsAreFusedOnSm80) {
   // Narrower tiles, for what takes more registers, gain nothing.
   compile(attention(kBand, /*dim=*/256), onSm80);
   EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 256).fused);
+}
+
+TEST_F(GradientForm, MapsTheWorkspaceOfEachLaunch) {
+  compile(attention(kCausal));
+  const uintptr_t places[] = {uintptr_t(1) << 41, uintptr_t(3) << 41};
+  for (int64_t length : {333, 2064}) {
+    auto maps = [&](int i) {
+      std::string text = launch(2, 8, 8, length, length, 64, 0, places[i]).kernels, all;
+      for (size_t at = 0; (at = text.find("map:", at)) != std::string::npos; ++at)
+        all += text.substr(at, text.find(',', text.find('/', at)) - at) + "\n";
+      return all;
+    };
+    // A thread knows nothing of what another one launched.
+    std::string first[2];
+    for (int i : {0, 1})
+      std::thread([&] { first[i] = maps(i); }).join();
+    EXPECT_NE(first[0], first[1]);
+    for (int i : {0, 1, 1, 0})
+      EXPECT_EQ(maps(i), first[i]) << length;
+  }
 }

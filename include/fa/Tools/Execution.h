@@ -52,7 +52,8 @@ public:
   llvm::Expected<Outcome> run(const std::vector<HostTensor> &inputs,
                               const OutputShapes &outputShapes, Placing placing = {},
                               int repeats = 0) const;
-  /// Launches so many times; an error where two launches differ in any bit.
+  /// Launches so many times, with two workspaces in turn; an error where two launches differ in any
+  /// bit.
   llvm::Error repeat(const std::vector<HostTensor> &inputs, const OutputShapes &outputShapes,
                      int times) const;
 
