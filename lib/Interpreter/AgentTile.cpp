@@ -44,6 +44,9 @@ LogicalResult Agent::slice(tile::SliceOp op) {
   if (start < 0 || size < 0 || start > most || size > most - start)
     return fail(op, "takes " + Twine(size) + " from " + Twine(start) + " on of " + Twine(most) +
                         " along dimension " + Twine(dim));
+  if (int64_t rows = memory.order ? memory.order.getRows() : 1; start % rows || size % rows)
+    return fail(op, "takes " + Twine(size) + " rows from " + Twine(start) +
+                        " on, which are no whole boxes of " + Twine(rows));
   if (!memory.whole) {
     memory.whole = memory.data;
     memory.begin.assign(memory.sizes.size(), 0);

@@ -161,6 +161,14 @@ static bool takes(const ManifestVariant &variant, unsigned argument) {
   });
 }
 
+int64_t ManifestArgument::SizeOf::resolve(const LaunchShapes &shapes) const {
+  if (argument < 0)
+    return dim;
+  int64_t size = llvm::divideCeilSigned(shapes[argument][dim], divisor);
+  int64_t multiples = llvm::divideCeilSigned(size, multiple);
+  return (multiples + (added < 0 ? 0 : shapes[added][addedDim])) * multiple;
+}
+
 llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
   SmallVector<NamedSize, 24> named;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
@@ -168,13 +176,7 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
       // A size may be that of an earlier workspace, which is resolved by then.
       shapes[i].clear();
       for (const ManifestArgument::SizeOf &size : argument.sizes)
-        shapes[i].push_back(
-            size.argument < 0
-                ? size.dim
-                : llvm::divideCeilSigned(
-                      llvm::divideCeilSigned(shapes[size.argument][size.dim], size.divisor),
-                      size.multiple) *
-                      size.multiple);
+        shapes[i].push_back(size.resolve(shapes));
       continue;
     }
     if (shapes[i].size() != argument.shape.size())
@@ -350,8 +352,9 @@ llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
   SmallVector<unsigned> numbers;
   for (ManifestArgument &argument : other.arguments) {
     for (ManifestArgument::SizeOf &size : argument.sizes)
-      if (size.argument >= 0)
-        size.argument = numbers[size.argument];
+      for (int64_t *of : {&size.argument, &size.added})
+        if (*of >= 0)
+          *of = numbers[*of];
     auto isLike = [&](const ManifestArgument &a) {
       return a.kind == argument.kind && a.dtype == argument.dtype && a.shape == argument.shape &&
              a.sizes == argument.sizes;

@@ -21,7 +21,8 @@
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
 // workspace has "sizes" too, of numbers, [a, d], [a, d, n], that size by n, rounded up, and
-// [a, d, n, m], that rounded up to a multiple of m. A tensor map is ["tensor_map", argument, rows,
+// [a, d, n, m], that rounded up to a multiple of m, and [a, d, n, m, b, e], with m times another
+// size added. A tensor map is ["tensor_map", argument, rows,
 // columns, swizzle], and "slices" where it is for those. A kernel may have "blocks_per_sm" and
 // "dependent": true, a variant "limits" and "bounds" and, on CPUs, "parallel".
 //
@@ -70,10 +71,15 @@ static json::Value write(const ManifestArgument &argument) {
     shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
   for (const ManifestArgument::SizeOf &size : argument.sizes) {
     json::Array place{size.argument, size.dim};
-    if (size.divisor != 1 || size.multiple != 1)
+    bool adds = size.added >= 0;
+    if (size.divisor != 1 || size.multiple != 1 || adds)
       place.push_back(size.divisor);
-    if (size.multiple != 1)
+    if (size.multiple != 1 || adds)
       place.push_back(size.multiple);
+    if (adds) {
+      place.push_back(size.added);
+      place.push_back(size.addedDim);
+    }
     sizes.push_back(size.argument < 0 ? json::Value(size.dim) : json::Value(std::move(place)));
   }
   if (!argument.isNumber())
@@ -336,10 +342,15 @@ void Reader::argument(const Node &node, Manifest &entry) {
         argument.sizes.push_back({-1, integer(size, 0, kMost)});
         continue;
       }
-      auto [from, dim] = place(size, entry, /*skip=*/0, /*more=*/2);
-      std::vector<Node> parts = elements(size, 2, 4);
+      auto [from, dim] = place(size, entry, /*skip=*/0, /*more=*/4);
+      std::vector<Node> parts = elements(size, 2, 6);
       auto part = [&](size_t i) { return parts.size() > i ? integer(parts[i], 1, kMost) : 1; };
       argument.sizes.push_back({from, dim, part(2), part(3)});
+      if (parts.size() > 4) {
+        auto [added, addedDim] = place(size, entry, /*skip=*/4);
+        argument.sizes.back().added = added;
+        argument.sizes.back().addedDim = addedDim;
+      }
     }
   }
   if (Node dims = member(node, "dims", /*optional=*/true); dims.value != &kNull)

@@ -74,21 +74,33 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
         continue;
       }
       auto parts = dyn_cast<ArrayAttr>(size);
-      bool serves = parts && parts.size() >= 2 && parts.size() <= 4;
-      auto from = serves ? dyn_cast<StringAttr>(parts[0]) : StringAttr();
-      auto dim = from ? dyn_cast<IntegerAttr>(parts[1]) : IntegerAttr();
-      // A divisor, and a multiple to round up to.
-      int64_t by[] = {1, 1};
-      for (size_t k = 2; serves && k < parts.size(); ++k) {
+      bool serves = parts && llvm::is_contained({2, 3, 4, 6}, static_cast<int>(parts.size()));
+      // A dimension of an argument, as parts from `first` on name it.
+      auto place = [&](size_t first) -> std::pair<int64_t, int64_t> {
+        auto from = serves ? dyn_cast<StringAttr>(parts[first]) : StringAttr();
+        auto dim = from ? dyn_cast<IntegerAttr>(parts[first + 1]) : IntegerAttr();
+        int64_t index = dim ? manifest.find(from) : -1;
+        if (index >= 0 && dim.getInt() >= 0 &&
+            dim.getInt() < static_cast<int64_t>(manifest.arguments[index].shape.size()))
+          return {index, dim.getInt()};
+        serves = false;
+        return {-1, 0};
+      };
+      ManifestArgument::SizeOf sizeOf{-1, 0};
+      std::tie(sizeOf.argument, sizeOf.dim) = place(0);
+      // A divisor, a multiple to round up to, and a size that is added as so many multiples.
+      int64_t *by[] = {&sizeOf.divisor, &sizeOf.multiple};
+      for (size_t k = 2; serves && k < std::min<size_t>(parts.size(), 4); ++k) {
         auto number = dyn_cast<IntegerAttr>(parts[k]);
-        by[k - 2] = number ? number.getInt() : 0;
+        *by[k - 2] = number ? number.getInt() : 0;
+        serves &= *by[k - 2] >= 1;
       }
-      int64_t index = dim ? manifest.find(from) : -1;
-      if (index < 0 || dim.getInt() < 0 || by[0] < 1 || by[1] < 1 ||
-          dim.getInt() >= static_cast<int64_t>(manifest.arguments[index].shape.size()))
+      if (serves && parts.size() == 6)
+        std::tie(sizeOf.added, sizeOf.addedDim) = place(4);
+      if (!serves)
         return kernel.emitError() << "the size " << size << " of workspace " << name
                                   << " names no dimension of an earlier argument";
-      argument.sizes.push_back({index, dim.getInt(), by[0], by[1]});
+      argument.sizes.push_back(sizeOf);
     }
   }
   if (auto dims = kernel.getArgAttrOfType<ArrayAttr>(i, TileDialect::kDimsAttr))

@@ -262,6 +262,48 @@ std::vector<SequenceCase> fa_test::sequenceGradientCases(llvm::ArrayRef<const ch
   return std::move(cases);
 }
 
+std::vector<SequenceCase> fa_test::fusedSequenceCases(llvm::ArrayRef<const char *> dtypes) {
+  Cases cases;
+  for (const char *dtype : dtypes) {
+    // 0, 1, 63, 64, 65, 0, 15, 17 and 0 tokens, and some before the first and behind the last.
+    SequenceCase &some =
+        cases.add("lengths_of_tiles", dtype, {3, 3, 4, 67, 131, 196, 196, 211, 228, 228}, 240);
+    // Keys and values that are NaN leave neighbours alone.
+    some.poison = true;
+    SequenceCase &wide = cases.add("wide", dtype, {0, 1, 130, 130, 190}, 190, "causal");
+    wide.d = 128;
+    wide.poison = true;
+    // More keys than queries, fewer, and none.
+    SequenceCase &other = cases.add("other_keys", dtype, {0, 10, 10, 80, 90}, 90, "causal");
+    other.keyStarts = {0, 130, 140, 150, 150};
+    other.keys = 150;
+    cases.add("window", dtype, {0, 65, 66, 140}, 140, "window<20, 0>");
+  }
+  const char *dtype = dtypes.front();
+  SequenceCase &lengths =
+      cases.add("lengths", dtype, {0, 0, 5, 5, 5, 5, 70, 103, 120, 120}, 120, "");
+  lengths.queryLengths = {0, 3, 0, 0, 9, 60, 0, 17, -4};
+  lengths.keyLengths = {1, 5, 0, 0, 0, 40, 33, 16, 2};
+  lengths.poison = true;
+  SequenceCase &padded = cases.add("padded", dtype, {}, 70, "causal");
+  padded.batch = 3;
+  padded.keys = 90;
+  padded.queryLengths = {70, 0, 17};
+  padded.keyLengths = {40, 90, 66};
+  cases.addOneSided(dtype, 40, 80, {0, 65, 65, 100}, "causal", "");
+  SequenceCase &sunk = cases.add("sink", dtype, {0, 33, 33, 80}, 90, "causal");
+  sunk.sink = sunk.dropout = true;
+  sunk.integer = "i64";
+  // A row of each sequence, and heads whose rows are no boxes.
+  SequenceCase &ones = cases.add("ones", dtype, {0, 1, 2, 3, 4, 5}, 5);
+  ones.d = 20;
+  for (SequenceCase &c : cases) {
+    c.hq = 2;
+    c.hk = 1;
+  }
+  return std::move(cases);
+}
+
 SequenceCase fa_test::senselessSequences() {
   SequenceCase c;
   c.name = "all";

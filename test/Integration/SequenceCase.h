@@ -37,6 +37,9 @@ struct SequenceCase {
 std::vector<SequenceCase> sequenceCases(llvm::ArrayRef<const char *> dtypes, bool brief);
 /// Return those of gradients, with fewer heads.
 std::vector<SequenceCase> sequenceGradientCases(llvm::ArrayRef<const char *> dtypes, bool brief);
+/// Return those of gradients in the fused form: lengths about those of boxes and tiles, of which
+/// each sequence has a place.
+std::vector<SequenceCase> fusedSequenceCases(llvm::ArrayRef<const char *> dtypes);
 /// Return one of starts that fall, are negative or exceed the tensor.
 SequenceCase senselessSequences();
 

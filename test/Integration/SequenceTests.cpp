@@ -31,6 +31,7 @@ static constexpr const char *kDTypes[] = {"f32", "f16"};
 namespace {
 class Sequences : public testing::TestWithParam<SequenceCase> {};
 class SequenceGradients : public testing::TestWithParam<SequenceCase> {};
+class FusedSequenceGradients : public testing::TestWithParam<SequenceCase> {};
 } // namespace
 
 /// Judge outputs, of which there must be two.
@@ -71,12 +72,12 @@ static llvm::Expected<std::vector<HostTensor>> runOnCPU(const SequenceCase &c, C
 }
 
 /// Run the schedule of a target.
-static llvm::Expected<std::vector<HostTensor>> interpret(const SequenceCase &c, const char *target,
-                                                         Checker &checker,
-                                                         const std::vector<HostTensor> &inputs,
-                                                         bool backward = false) {
+static llvm::Expected<std::vector<HostTensor>>
+interpret(const SequenceCase &c, const char *target, Checker &checker,
+          const std::vector<HostTensor> &inputs, bool backward = false, bool fused = false) {
   CompileOptions options;
   options.target = target;
+  options.fused = fused;
   if (backward)
     options.backward = CompileOptions::Backward::Only;
   auto shapes = shapesOf(checker, inputs, backward);
@@ -179,6 +180,25 @@ INSTANTIATE_TEST_SUITE_P(Cases, SequenceGradients,
                          testing::ValuesIn(sequenceGradientCases(kDTypes, /*brief=*/true)),
                          [](const auto &info) { return info.param.name; });
 
+TEST_P(FusedSequenceGradients, MatchTheReference) {
+  const SequenceCase &c = GetParam();
+  SCOPED_TRACE(c.text());
+  auto checker = Checker::create(c.text());
+  ASSERT_TRUE(bool(checker)) << llvm::toString(checker.takeError());
+  for (const char *target : {"sm_80", "sm_90a"}) {
+    SCOPED_TRACE(target);
+    expectGradients(c, runOnCPU(c, **checker, c.inputs()), **checker,
+                    [&](const std::vector<HostTensor> &all) {
+                      return interpret(c, target, **checker, all, /*backward=*/true,
+                                       /*fused=*/true);
+                    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, FusedSequenceGradients,
+                         testing::ValuesIn(fusedSequenceCases({"bf16", "f16"})),
+                         [](const auto &info) { return info.param.name; });
+
 /// Gradients of sequences have the same bits in each of many launches.
 TEST(SequenceBits, AreTheSameInEachLaunch) {
   constexpr int kTimes = 250;
@@ -216,6 +236,13 @@ TEST(SenselessStarts, StayInsideOfTensors) {
     auto interpreted = interpret(c, target, **checker, inputs);
     EXPECT_TRUE(bool(interpreted)) << llvm::toString(interpreted.takeError());
   }
+  ASSERT_TRUE(bool(outputs));
+  std::vector<HostTensor> all = join(inputs, *outputs, makeAdjoints(**checker, inputs, *outputs));
+  for (const char *target : {"sm_80", "sm_90a"})
+    for (bool fused : {false, true}) {
+      auto interpreted = interpret(c, target, **checker, all, /*backward=*/true, fused);
+      EXPECT_TRUE(bool(interpreted)) << llvm::toString(interpreted.takeError());
+    }
 }
 
 /// Each sequence of a packed call gets what it gets alone, to the last bit, dropout included: its

@@ -25,6 +25,17 @@ static llvm::Error check(const SequenceCase &c, bool gradients, const Target &ta
                    : runCase(*prepared, target.options());
 }
 
+static llvm::Error checkFused(const SequenceCase &c, const Target &target) {
+  if (target.isCPU())
+    return llvm::createStringError(llvm::Twine(kSkipped) + "CPUs have the split form alone");
+  auto prepared = prepare(c);
+  if (!prepared)
+    return prepared.takeError();
+  fa_compile_options options = target.options();
+  options.fused = 1;
+  return runBackward(*prepared, options, /*dlse=*/false, /*seed=*/5);
+}
+
 //===----------------------------------------------------------------------===//
 // Sequences that make no sense
 //===----------------------------------------------------------------------===//
@@ -51,11 +62,13 @@ static std::vector<SequenceCase> senselessCases(const char *dtype) {
 }
 
 /// Run forward and gradients, of whose values nothing is known.
-static llvm::Error checkSenseless(const SequenceCase &c, const Target &target) {
+static llvm::Error checkSenseless(const SequenceCase &c, bool fused, const Target &target) {
   auto prepared = prepare(c);
   if (!prepared)
     return prepared.takeError();
-  auto backward = prepareBackward(*prepared, target.options(), /*dlse=*/false, /*seed=*/5);
+  fa_compile_options options = target.options();
+  options.fused = fused;
+  auto backward = prepareBackward(*prepared, options, /*dlse=*/false, /*seed=*/5);
   if (!backward)
     return backward.takeError();
   return backward->execution->run(backward->inputs, backward->shapes).takeError();
@@ -139,8 +152,14 @@ void fa_test::addSequences(std::vector<Test> &tests) {
                        [=](const Target &target) { return check(c, gradients, target); }});
   for (const char *dtype : kDTypes)
     for (const SequenceCase &c : senselessCases(dtype))
-      tests.push_back({"sequences.senseless." + c.name,
-                       [=](const Target &target) { return checkSenseless(c, target); }});
+      for (bool fused : {false, true})
+        if (!fused || c.dtype != "f32")
+          tests.push_back(
+              {"sequences.senseless." + c.name + (fused ? "_fused" : ""),
+               [=](const Target &target) { return checkSenseless(c, fused && !target.isCPU(), target); }});
+  for (const SequenceCase &c : fusedSequenceCases({"bf16", "f16"}))
+    tests.push_back({"sequences.fused." + c.name,
+                     [=](const Target &target) { return checkFused(c, target); }});
   for (const char *dtype : {"f16", "bf16"}) {
     tests.push_back({std::string("sequences.long.both_") + dtype,
                      [=](const Target &target) { return checkSampled(dtype, target); }});

@@ -310,6 +310,41 @@ tile.func @k(%x: !tile.view<?x?x64xf16> {tile.name = "x"},
   }
 }
 
+TEST_F(Reading, AddsPlacesOfSequencesToRowsOfWorkspaces) {
+  std::string text = R"mlir(
+tile.func @k(%x: !tile.view<?x64xf16> {tile.name = "x"}, %n: !tile.view<?xi32> {tile.name = "n"},
+             %w: !tile.view<?x64xf32> {tile.name = "w", tile.output,
+                                       tile.workspace = [["x", 0, 1, 16, "n", 0], 64]}, %b: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  tile.return
+})mlir";
+  std::vector<Manifest> manifests = read(text);
+  ASSERT_EQ(manifests.size(), 1u);
+  ManifestModule program;
+  program.target = "sm_90a";
+  program.images = {"ptx"};
+  program.entries = manifests;
+  std::string printed = printManifest(program);
+  auto again = parseManifest(printed);
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  for (const Manifest &manifest : {manifests[0], again->entries[0]})
+    for (auto [rows, starts, expected] :
+         {std::tuple(0, 1, 16), {1, 1, 32}, {48, 3, 96}, {49, 3, 112}}) {
+      LaunchShapes shapes = {{rows, 64}, {starts}, {}};
+      ASSERT_FALSE(bool(manifest.resolve(shapes)));
+      EXPECT_EQ(shapes[2], (LaunchShape{expected, 64})) << rows;
+    }
+  // What names no size of an argument.
+  for (const char *wrong : {"\"m\", 0", "\"n\", 1", "\"n\""}) {
+    std::string other = text;
+    other.replace(other.find("\"n\", 0"), 6, wrong);
+    module = parseSourceString<ModuleOp>(other, &context);
+    ASSERT_TRUE(module);
+    ScopedDiagnosticHandler handler(&context, [](Diagnostic &) {});
+    EXPECT_TRUE(failed(readManifests(*module))) << wrong;
+  }
+}
+
 static std::string tileKernel(const std::string &map, const std::string &attributes,
                               const std::string &sizes = "?x8x?x128") {
   return R"mlir(

@@ -102,13 +102,17 @@ struct ManifestArgument {
   /// Names of the sizes, empty where they have none: sizes of one name agree.
   std::vector<std::string> dims;
   /// The size of a dimension of a workspace: that of a dimension of an argument, divided and
-  /// rounded up, then rounded up to a multiple; of no argument, -1, it is `dim` itself.
+  /// rounded up, then rounded up to a multiple; of no argument, -1, it is `dim` itself. With
+  /// `added`, an argument, the multiple times the size of its dimension `addedDim` is added.
   struct SizeOf {
-    int64_t argument, dim, divisor = 1, multiple = 1;
+    int64_t argument, dim, divisor = 1, multiple = 1, added = -1, addedDim = 0;
     bool operator==(const SizeOf &other) const {
-      return std::tie(argument, dim, divisor, multiple) ==
-             std::tie(other.argument, other.dim, other.divisor, other.multiple);
+      return std::tie(argument, dim, divisor, multiple, added, addedDim) ==
+             std::tie(other.argument, other.dim, other.divisor, other.multiple, other.added,
+                      other.addedDim);
     }
+    /// Return the size, where those of earlier arguments are `shapes`.
+    int64_t resolve(const LaunchShapes &shapes) const;
   };
   /// Give the size of each dimension of a workspace.
   std::vector<SizeOf> sizes;

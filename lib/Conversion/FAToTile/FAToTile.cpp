@@ -205,8 +205,22 @@ static int64_t divisorOf(MapBlocksOp block, unsigned result, unsigned dim) {
   return divisors && dim < divisors.size() ? divisors[dim] : 1;
 }
 
+/// Return the starts, an argument of the entry, by which a size of a result has a place for each
+/// sequence, and what these are multiples of; nothing where `fa.places` does not say it.
+static std::optional<std::pair<unsigned, int64_t>> placesOf(MapBlocksOp block, unsigned result,
+                                                            unsigned dim) {
+  auto all = block->getAttrOfType<ArrayAttr>(FADialect::kPlacesAttr);
+  auto places =
+      all && result < all.size() ? dyn_cast<DenseI64ArrayAttr>(all[result]) : DenseI64ArrayAttr();
+  auto function = block->getParentOfType<func::FuncOp>();
+  if (!places || places.size() != 3 || places[0] != int64_t(dim) || places[1] < 0 ||
+      places[1] >= function.getNumArguments() || places[2] < 1)
+    return std::nullopt;
+  return std::pair(static_cast<unsigned>(places[1]), places[2]);
+}
+
 /// Return the sizes of a workspace: [name, dimension] of an argument for each `?`, with a divisor
-/// where there is one, a number for each static size.
+/// where there is one, and places of sequences, a number for each static size.
 FailureOr<Attribute> Entry::sizeExpressions(MapBlocksOp block, unsigned result) {
   auto type = cast<RankedTensorType>(block.getResult(result).getType());
   SmallVector<Attribute> sizes;
@@ -223,8 +237,13 @@ FailureOr<Attribute> Entry::sizeExpressions(MapBlocksOp block, unsigned result) 
                                << " names an argument and a dimension for each";
     SmallVector<Attribute> parts{names.lookup(function.getArgument(source->first)),
                                  b.getI64IntegerAttr(source->second)};
-    if (int64_t divisor = divisorOf(block, result, d); divisor != 1)
+    int64_t divisor = divisorOf(block, result, d);
+    auto places = placesOf(block, result, d);
+    if (divisor != 1 || places)
       parts.push_back(b.getI64IntegerAttr(divisor));
+    if (places)
+      parts.append({b.getI64IntegerAttr(places->second),
+                    names.lookup(function.getArgument(places->first)), b.getI64IntegerAttr(0)});
     sizes.push_back(b.getArrayAttr(parts));
   }
   return Attribute(b.getArrayAttr(sizes));
@@ -278,10 +297,12 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   // The sizes of workspaces may need an argument that nothing in the block reads.
   auto addSources = [&](OpResult result) {
     auto type = cast<RankedTensorType>(result.getType());
+    auto producer = result.getDefiningOp<MapBlocksOp>();
+    unsigned number = result.getResultNumber();
     for (int64_t d = 0; d < type.getRank(); ++d)
-      if (auto source = sourceOf(result.getDefiningOp<MapBlocksOp>(), result.getResultNumber(), d);
-          source && type.isDynamicDim(d))
-        inputs.insert(function.getArgument(source->first));
+      for (auto from : {sourceOf(producer, number, d), placesOf(producer, number, d)})
+        if (from && type.isDynamicDim(d))
+          inputs.insert(function.getArgument(from->first));
   };
   for (Value value : llvm::to_vector(inputs))
     if (auto result = dyn_cast<OpResult>(value); result && !isOutput(value))

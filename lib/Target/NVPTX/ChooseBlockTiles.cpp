@@ -345,9 +345,9 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
                                  << target;
       // Where sequences begin and end, and what copies of warps compute of it, takes registers;
       // TMA copies tiles, but not the vectors that blocks of keys load. What is added at computed
-      // indices has an address for each score.
+      // indices has an address for each score. Fused blocks share rows of one size.
       auto narrowed = [&](int64_t size, bool isLooped) {
-        bool narrows = facts.scatters || (facts.sequences && !(async && ofRows));
+        bool narrows = facts.scatters || (facts.sequences && !(async && (ofRows || facts.adds)));
         size = narrows && isLooped ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
         while (isLooped && facts.blockUnit % size != 0)
           size -= kStep;

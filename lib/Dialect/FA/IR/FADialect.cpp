@@ -138,6 +138,7 @@ LogicalResult FADialect::verifyOperationAttribute(Operation *op, NamedAttribute 
   } const known[] = {{kTilesAttr, isa<FunctionOpInterface, MapBlocksOp>(op)},
                      {kSizesAttr, isa<MapBlocksOp, SumOp>(op)},
                      {kDivisorsAttr, isa<MapBlocksOp>(op)},
+                     {kPlacesAttr, isa<MapBlocksOp>(op)},
                      {kRangesAttr, isa<MapBlocksOp>(op)},
                      {kFallbackAttr, isa<scf::IfOp>(op)},
                      {kBandAttr, isa<scf::ForOp, MapBlocksOp>(op)}};

@@ -16,6 +16,9 @@
 using namespace mlir;
 using namespace mlir::fa;
 
+/// How many rows places of sums are multiples of: those of a box of accumulators (`#tile.order`).
+static constexpr int64_t kRowsOfPlaces = 16;
+
 std::pair<Value, double> fa::splitProduct(Value value) {
   constexpr double kMost = 0x1p60;
   APFloat constant(1.0f);
@@ -134,6 +137,13 @@ SmallVector<Axis> fa::axesOfParts(ArrayRef<Axis> axes, Value query, Value key) {
   if (operand.getRank() == 3)
     llvm::replace(parts, Axis::b, Axis::one);
   return parts;
+}
+
+DenseI64ArrayAttr fa::placesOf(RankedTensorType type, Value starts, MLIRContext *context) {
+  SmallVector<int64_t> places;
+  if (auto argument = dyn_cast_if_present<BlockArgument>(starts))
+    places = {type.getRank() - 2, argument.getArgNumber(), kRowsOfPlaces};
+  return DenseI64ArrayAttr::get(context, places);
 }
 
 Value fa::makeZeros(OpBuilder &b, Location loc, StringRef name, RankedTensorType type,
@@ -267,10 +277,8 @@ void BlockBuilder::enter(MapBlocksOp block, Value query, Value key,
   keyLength = named(row ? visited : keys.size, "sk");
 }
 
-/// Return the part along an axis, in dimension `dim`, that the block's sequence has of a tensor or
-/// a view.
-Value BlockBuilder::slice(Value tensor, Axis axis, int64_t dim) {
-  const Part &part = partOf(axis);
+/// Return the part, along dimension `dim`, of a tensor or a view.
+Value BlockBuilder::slice(Value tensor, const Part &part, int64_t dim) {
   if (!part.size)
     return tensor;
   auto view = dyn_cast<tile::ViewType>(tensor.getType());
@@ -281,6 +289,20 @@ Value BlockBuilder::slice(Value tensor, Axis axis, int64_t dim) {
                    : RankedTensorType::get(shape, getElementTypeOrSelf(tensor.getType()));
   Value start = part.start ? part.start : index(0);
   return tile::SliceOp::create(b, loc, type, tensor, dim, start, part.size);
+}
+
+Value BlockBuilder::sumsOf(Value tensor) {
+  if (!rows.start)
+    return tensor;
+  Value box = index(kRowsOfPlaces);
+  auto boxesOf = [&](Value count) { return arith::DivUIOp::create(b, loc, count, box); };
+  Value first = arith::AddIOp::create(b, loc, boxesOf(rows.start), batch);
+  Value filled = arith::AddIOp::create(b, loc, rows.size, index(kRowsOfPlaces - 1));
+  Part place{arith::MulIOp::create(b, loc, first, box),
+             arith::MulIOp::create(b, loc, boxesOf(filled), box)};
+  named(place.start, "place");
+  // Sums of sequences in a row have no batch.
+  return slice(tensor, place, 1);
 }
 
 Value &BlockBuilder::at(Axis axis) {
@@ -360,7 +382,7 @@ Value BlockBuilder::loadOfHead(Value tensor) {
   return splat(number, rowType());
 }
 
-void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes, bool adds) {
+void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
   SmallVector<Value> indices;
   SmallVector<int64_t> dims;
   bool inRow = llvm::any_of(axes, [&](Axis axis) { return isCut(axis) && partOf(axis).start; });
@@ -380,10 +402,14 @@ void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes, bool adds
     dims.push_back(indices.size());
     indices.push_back(index(0));
   }
-  if (adds)
-    tile::AccumulateOp::create(b, loc, value, view, indices, dims);
-  else
-    tile::StoreOp::create(b, loc, value, view, indices, dims);
+  tile::StoreOp::create(b, loc, value, view, indices, dims);
+}
+
+void BlockBuilder::accumulate(Value value, Value sums) {
+  int64_t rank = cast<tile::ViewType>(sums.getType()).getRank();
+  Value indices[] = {batch, head, row, index(0)};
+  tile::AccumulateOp::create(b, loc, value, sums, ArrayRef(indices).take_back(rank),
+                             ArrayRef<int64_t>{rank - 2, rank - 1});
 }
 
 Value BlockBuilder::groupOf(Value query, Value keys) {

@@ -118,6 +118,9 @@ struct BlockBuilder {
   /// Return what a tensor or view of queries, or of keys, has of the block's sequence.
   Value rowsOf(Value tensor) { return slice(tensor, Axis::rows, 2 - (rows.start ? 1 : 0)); }
   Value keysOf(Value tensor) { return slice(tensor, Axis::keys, 2 - (keys.start ? 1 : 0)); }
+  /// Return what a tensor or view of sums of rows, which kernels add to, has of the block's
+  /// sequence: of sequences in a row, each has a place of whole boxes (`placesOf`).
+  Value sumsOf(Value tensor);
   /// Load the tile's rows of a B x Hq x Sq x D tensor or view, or its keys of a B x Hk x Sk x D
   /// tensor, D static; without B where they are of sequences in a row.
   Value loadRows(Value tensor) { return load(tensor, Axis::rows); }
@@ -127,8 +130,9 @@ struct BlockBuilder {
   /// Store a tile at the indices of `axes`, one for each dimension of the view, which may
   /// have one more, the size of a head; it runs along rows and keys, and along that. Of sequences
   /// in a row views have no b, and what is beyond the block's sequence is not stored.
-  /// With `adds`, it is added to what is there, by atomics.
-  void store(Value tile, Value view, ArrayRef<Axis> axes, bool adds = false);
+  void store(Value tile, Value view, ArrayRef<Axis> axes);
+  /// Add a tile of rows to sums in memory (`sumsOf`) by atomics, at its rows and its head.
+  void accumulate(Value tile, Value sums);
 
   /// Return the key head that the query head reads: h / (Hq / Hk).
   Value keyHeadOf(Value query, Value keys);
@@ -184,7 +188,8 @@ private:
   void begin(MapBlocksOp block);
   const Part &partOf(Axis axis) { return axis == Axis::rows ? rows : keys; }
   Part findPart(Value tensor, Value starts, Value lengths);
-  Value slice(Value tensor, Axis axis, int64_t dim);
+  Value slice(Value tensor, Axis axis, int64_t dim) { return slice(tensor, partOf(axis), dim); }
+  Value slice(Value tensor, const Part &part, int64_t dim);
   /// Return how many query heads read a key head; null where it is known to be one.
   Value groupOf(Value query, Value keys);
   /// Return the block's or the loop's index along an axis.
@@ -212,6 +217,14 @@ Value operandOf(Axis axis, Value query, Value key);
 DenseI64ArrayAttr sizesOf(ArrayRef<Axis> axes, Value query, Value key);
 /// Return such pairs for a tensor with the dimensions of an argument.
 DenseI64ArrayAttr sizesOf(Value argument);
+
+/// Return what `fa.places` says of sums at rows of sequences in a row, which begin at `starts`, an
+/// argument of the entry: each has a place that begins at a box of accumulators; nothing where
+/// there are no starts.
+///
+/// Sequence b, from starts[b] on, has the rows from (floor(starts[b] / 16) + b) * 16 on: enough
+/// before those of b + 1, wherever that begins, so that no kernel counts the boxes before.
+DenseI64ArrayAttr placesOf(RankedTensorType type, Value starts, MLIRContext *context);
 
 /// Emit a kernel that sets a tensor of f32 with the dimensions of `axes` to 0, where others store
 /// but what sequences have.

@@ -33,8 +33,8 @@ func.func private @view_c1(!tile.view<?x20xf32, #order>)
 
 #order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 1>
 func.func @slice_c3(%x: !tile.view<?x64xf32, #order>, %i: index) {
-  // expected-error @+1 {{(slice_c3) takes a view that lies row by row}}
-  %s = tile.slice %x dim 0 from %i size %i : !tile.view<?x64xf32, #order> -> !tile.view<?x64xf32>
+  // expected-error @+1 {{(slice_c3) takes rows, dimension 0, of a view with an order, got dimension 1 of}}
+  %s = tile.slice %x dim 1 from %i size %i : !tile.view<?x64xf32, #order> -> !tile.view<?x?xf32>
   return
 }
 

@@ -48,6 +48,10 @@ def FA_Dialect : Dialect {
     static constexpr llvm::StringLiteral kSizesAttr = "fa.sizes";
     /// Beside `fa.sizes`: what each of these sizes is divided by, rounded up.
     static constexpr llvm::StringLiteral kDivisorsAttr = "fa.divisors";
+    /// Beside `fa.sizes`: for each result [dimension, argument, multiple], or nothing. The size of that dimension is
+    /// rounded up to a multiple, and one more is added for each number of the argument, starts of sequences: so each of
+    /// these has a place that begins at a multiple.
+    static constexpr llvm::StringLiteral kPlacesAttr = "fa.places";
     /// On a fa.map_blocks: [result, table, least, greatest] for each result of numbers at rows, or
     /// keys, whose range over 64 of them stands in these columns of another result, as
     /// `fa.summarize` has it.

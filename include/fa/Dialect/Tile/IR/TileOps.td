@@ -179,7 +179,8 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
     Constraints:
     - (C1) The dimension exists.
     - (C2) The result is of the source's type, its size along `dim` unknown.
-    - (C3) The source has no order.
+    - (C3) Of a source with an order, the dimension is that of rows, the last but one; `start` and
+      `size` are multiples of a box's rows then.
 
     Created by the rewrites of `fa` and by hand; removed with its tile.func.
 

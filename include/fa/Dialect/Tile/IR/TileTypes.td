@@ -21,7 +21,7 @@ def Tile_ViewType : TypeDef<Tile_Dialect, "View"> {
     With an `order`, the matrices of the last two dimensions lie in boxes (`#tile.order`). So do
     workspaces that only kernels of one call see. Their rows follow each other without a gap, are
     a multiple of the box's, and the memory starts at a multiple of 16 bytes. Only `tile.load`,
-    `tile.store` and `tile.accumulate` of whole boxes touch them.
+    `tile.store` and `tile.accumulate` of whole boxes touch them, or slices of rows that are whole boxes.
 
     Constraints:
     - (C1) With an order, the view has two dimensions or more, the last of a static size that is a

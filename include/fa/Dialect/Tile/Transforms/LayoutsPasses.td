@@ -24,8 +24,8 @@ def TileOrderWorkspaces : Pass<"tile-order-workspaces", "::mlir::ModuleOp"> {
     type of each kernel's view of it, and its rows are rounded up to boxes. `width` elements of a
     lane lie side by side: 1 where each register is added by itself, 4 where lanes move 16 bytes.
 
-    Where something else than loads, stores and additions of whole boxes touches the
-    workspace, it stays row by row, with a remark.
+    Where something else than loads, stores and additions of whole boxes, or slices of whole boxes'
+    rows for these, touches the workspace, it stays row by row, with a remark.
 
     Requires: the kernels of an entry together. Ensures: nothing else changes.
 

@@ -32,6 +32,26 @@ bool PairwiseKernel::isStored(const Output &output) const {
   return (isPairs(output) && !overPairs()) || isAddedInMemory(output) || output.sum.isScatter();
 }
 
+/// Return whether a sum in memory has a place for each of the sequences, which are in a row.
+bool PairwiseKernel::hasPlaces(const Output &output) {
+  return isShared(output) && !output.sum.isScatter() && op.getQueryStarts();
+}
+
+/// Find what the block's sequence has of the sums that several blocks add to.
+void PairwiseKernel::findSums() {
+  SmallVector<Attribute> places;
+  bool any = false;
+  for (const Output &output : outputs) {
+    if (isShared(output) && !output.sum.isScatter())
+      sharedSums[output.result] = r.sumsOf(getView(output));
+    Value starts = hasPlaces(output) ? op.getQueryStarts() : Value();
+    any |= !!starts;
+    places.push_back(placesOf(output.type, starts, op.getContext()));
+  }
+  if (any)
+    block->setAttr(FADialect::kPlacesAttr, builder.getArrayAttr(places));
+}
+
 /// Return the axes of what is stored, which has no batch where it is of sequences in a row.
 SmallVector<Axis> PairwiseKernel::storedAxes(const Output &output) {
   SmallVector<Axis> stored(output.sum.getAxes());
@@ -95,10 +115,12 @@ Value PairwiseKernel::addPairs(Value sum, const Output &output) {
     Type element = getElementTypeOrSelf(tile.getType());
     sum = r.dot(asOperand(r.convert(w, element), output), tile, sum, /*transposeB=*/false,
                 op.getPrecision());
+    if (isShared(output)) {
+      r.accumulate(named(sum, "part"), sharedSums.at(output.result));
+      return {};
+    }
     if (isAddedInMemory(output)) {
-      bool shared = isShared(output);
-      r.store(named(sum, shared ? "part" : "new_sum"), getView(output), output.sum.getAxes(),
-              /*adds=*/shared);
+      r.store(named(sum, "new_sum"), getView(output), output.sum.getAxes());
       return {};
     }
   } else if (overPairs()) {
@@ -191,16 +213,19 @@ Value PairwiseKernel::zerosOf(const Output &output) {
                    output.sum.getAxes(), op.getRows().front(), op.getColumns().front());
 }
 
-/// Emit a kernel that sets to 0 what blocks add to: in blocks of its first three
-/// dimensions, if it has these, which loop over the others, else in one.
+/// Emit a kernel that sets to 0 what blocks add to: in blocks of its first three dimensions (of
+/// sequences in a row two, and what each has), if it has these, which loop over the others, else in
+/// one.
 Value PairwiseKernel::zeros(const Output &output) {
   constexpr int64_t kSpan = 128, kWhole = 1024;
   Value like =
       output.sum.isScatter() ? op.getCaptures()[output.sum.getCapture()] : op.getRows().front();
   bool blocks = output.type.getRank() >= 3;
-  auto block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name + "_zero"),
-                                   blocks ? like : over.front(),
-                                   blocks ? ArrayRef(kRowAxes) : ArrayRef<Axis>(), output.type);
+  Value starts = output.sum.isScatter() ? Value() : op.getQueryStarts();
+  auto ofBlocks = ArrayRef(kRowAxes).drop_front(starts ? 1 : 0);
+  auto block = MapBlocksOp::create(
+      builder, op.getLoc(), freeKernelName(op, name + "_zero"), blocks ? like : over.front(),
+      blocks ? ofBlocks : ArrayRef<Axis>(), output.type, ValueRange(), starts);
   block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizesOf(like)));
   OpBuilder b(builder);
   BlockBuilder inner(b, op.getLoc());
@@ -208,17 +233,25 @@ Value PairwiseKernel::zeros(const Output &output) {
   SmallVector<Value> first;
   SmallVector<int64_t> along;
   RankedTensorType type = RankedTensorType::get({kWhole}, b.getF32Type());
-  if (blocks) {
+  Value view = block.getResultView(0);
+  if (starts) {
+    block->setAttr(FADialect::kPlacesAttr,
+                   builder.getArrayAttr(placesOf(output.type, starts, op.getContext())));
+    inner.enter(block, like, op.getColumns().front(), op.getSequences());
+    view = inner.sumsOf(view);
+    first = {inner.head, inner.row};
+    along = {1};
+    type = inner.tile(Axis::rows, kSpan);
+  } else if (blocks) {
     inner.enter(block, like, like);
     first = {inner.batch, inner.head, inner.row};
     along = {2};
     type = inner.tile(Axis::rows, output.type.getRank() > 3 ? kSpan : ShapedType::kDynamic);
   }
   SmallVector<Value> indices = inner.forSpans(like, first, blocks ? kSpan : kWhole);
-  if (output.type.getRank() != 3)
+  if (starts || output.type.getRank() != 3)
     along.push_back(output.type.getRank() - 1);
-  tile::StoreOp::create(b, op.getLoc(), inner.splat(0.0, type), block.getResultView(0), indices,
-                        along);
+  tile::StoreOp::create(b, op.getLoc(), inner.splat(0.0, type), view, indices, along);
   return block.getResult(0);
 }
 
@@ -250,6 +283,7 @@ void PairwiseKernel::emit(MutableArrayRef<Value> results) {
   block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizes));
   r.enter(block, query, key, op.getSequences());
   findParts();
+  findSums();
   r.transposed = !overKeys() && !overHeads();
   if (op.hasDropout() && (readsKeep || !cleared.empty()))
     dropout = r.dropout(op.getDropout()[0], op.getDropout()[1], op.getDropout()[2]);

@@ -75,6 +75,8 @@ private:
   bool isAddedInMemory(const Output &output) const;
   bool isShared(const Output &output) const;
   bool isStored(const Output &output) const;
+  bool hasPlaces(const Output &output);
+  void findSums();
   SmallVector<Axis> storedAxes(const Output &output);
   bool beginsAsZeros(const Output &output) {
     return isShared(output) || (op.hasSequences() && !output.sum.isProduct());
@@ -115,6 +117,9 @@ private:
   /// Hold what the block's sequence has of the column operands, and of the row operands and
   /// captures of rows: all of them without sequences.
   std::array<DenseMap<Value, Value>, 2> parts;
+  /// Hold what the block's sequence has of the sums that several blocks add to, by the number of
+  /// their results.
+  DenseMap<unsigned, Value> sharedSums;
   /// Tiles of the column operands, and of the row operands, loaded where the loops allow.
   std::array<DenseMap<Value, Value>, 2> tiles;
 };

@@ -152,7 +152,7 @@ static bool isOfPairs(SumAttr sum) {
 /// Return whether blocks of keys can have all other sums: those at rows are products. Of f32 the
 /// kernel has no registers for one more.
 static bool fitsFused(PairwiseOp op) {
-  if (getElementTypeOrSelf(op.getRows().front().getType()).isF32() || op.hasSequences())
+  if (getElementTypeOrSelf(op.getRows().front().getType()).isF32())
     return false;
   bool rows = false, keys = false;
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
@@ -173,12 +173,14 @@ static Value finishRows(PairwiseOp op, unsigned number, Value sums) {
   Value query = op.getRows().front(), key = op.getColumns().front();
   auto type = cast<RankedTensorType>(op.getResult(number).getType());
   std::string name = (op->getParentOfType<func::FuncOp>().getSymName() + "_rows_convert").str();
-  auto block = MapBlocksOp::create(b, op.getLoc(), freeKernelName(op, name), query, kRowAxes,
-                                   TypeRange(type));
-  block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(kRowAxes, query, key)));
+  Value starts = op.getQueryStarts();
+  ArrayRef<Axis> axes = ArrayRef(kRowAxes).drop_front(starts ? 1 : 0);
+  auto block = MapBlocksOp::create(b, op.getLoc(), freeKernelName(op, name), query, axes,
+                                   TypeRange(type), ValueRange(), starts);
+  block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(axes, query, key)));
   BlockBuilder r(b, op.getLoc());
-  r.enter(block, query, key);
-  Value sum = r.loadRows(sums);
+  r.enter(block, query, key, op.getSequences());
+  Value sum = r.loadRows(r.sumsOf(sums));
   sum = r.mul(sum,
               r.splat(op.getSum(number).getFactorValue(), cast<RankedTensorType>(sum.getType())));
   r.store(r.convert(sum, type.getElementType()), block.getResultView(0), kRowAxes);
@@ -242,7 +244,11 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
     int64_t width = sum.isProduct() ? type.getShape().back() : 0;
     if (fused && row) {
       added.push_back(i);
-      type = RankedTensorType::get(type.getShape(), b.getF32Type());
+      SmallVector<int64_t> shape(type.getShape());
+      // Places of sequences are more rows than there are queries.
+      if (op.getQueryStarts())
+        shape[shape.size() - 2] = ShapedType::kDynamic;
+      type = RankedTensorType::get(shape, b.getF32Type());
       (splitGroups ? kernel("_keys", ValueRange{query, key}, kKeySumAxes)
                    : kernel("_keys", key, kKeyAxes))
           .add({sum, type, i});
@@ -302,8 +308,9 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
       if (fused && !fits)
         remarkMissed(*this, op.getLoc(), "form")
             << fa::decision("sums at rows by blocks of rows")
-            << remark::reason("one is no product, there is none at rows or at keys, operands are "
-                              "f32, or there are sequences");
+            << remark::reason(
+                   "one is no product, there is none at rows or at keys, or operands are "
+                   "f32");
       bool narrow =
           getElementTypeOrSelf(op.getRows().front().getType()).getIntOrFloatBitWidth() == 16;
       rewrite(op, narrow && narrowColumns ? narrowColumns : columns, splitGroups,

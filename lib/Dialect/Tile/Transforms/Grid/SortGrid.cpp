@@ -276,8 +276,10 @@ SmallVector<unsigned> Sorter::boundArguments() {
   for (unsigned i : llvm::to_vector(found))
     if (auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr))
       for (Attribute size : sizes)
-        if (auto place = dyn_cast<ArrayAttr>(size); place && !place.empty())
-          insertNamed(place[0]);
+        if (auto place = dyn_cast<ArrayAttr>(size))
+          for (Attribute part : place)
+            if (isa<StringAttr>(part))
+              insertNamed(part);
   return found.takeVector();
 }
 

@@ -11,7 +11,8 @@
 //
 //   1. find the workspaces that a kernel adds tiles to, and the other kernels' arguments
 //      that are the same memory: those of one entry and one name;
-//   2. check that all that touches them is loads, stores and additions of whole boxes;
+//   2. check that all that touches them, or slices of their rows, is loads, stores and additions of
+//      whole boxes;
 //   3. say the order in the type of each, and round the rows up to boxes in its size.
 //
 // Rejects: nothing; a workspace that is used otherwise stays row by row.
@@ -52,6 +53,15 @@ static FuncOp funcOf(BlockArgument argument) {
   return cast<FuncOp>(argument.getOwner()->getParentOp());
 }
 
+/// Return an addition that a user of a view is, or a user of its slices; null where there is none.
+static AccumulateOp findAddition(Operation *user) {
+  if (auto slice = dyn_cast<SliceOp>(user))
+    for (Operation *inner : slice->getUsers())
+      if (AccumulateOp added = findAddition(inner))
+        return added;
+  return dyn_cast<AccumulateOp>(user);
+}
+
 static bool isFactor(LoadOp load) {
   return llvm::any_of(load->getUsers(), [&](Operation *user) {
     auto dot = dyn_cast<DotOp>(user);
@@ -60,8 +70,19 @@ static bool isFactor(LoadOp load) {
 }
 
 /// Return why an access moves no whole boxes; empty if it does.
-static std::string whyNotBoxes(Operation *op, BlockArgument view, OrderAttr order) {
+static std::string whyNotBoxes(Operation *op, Value view, OrderAttr order) {
   auto type = cast<ViewType>(view.getType());
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    if (static_cast<int64_t>(slice.getDim()) != type.getRank() - 2)
+      return "'tile.slice' takes no rows";
+    for (Value rows : {slice.getStart(), slice.getSize()})
+      if (divisorOf(rows) % order.getRows() != 0)
+        return "'tile.slice' may begin or end within a box";
+    for (Operation *user : slice->getUsers())
+      if (std::string why = whyNotBoxes(user, slice, order); !why.empty())
+        return why;
+    return "";
+  }
   auto check = [&](Value value, ValueRange indices, ArrayRef<int64_t> dims) -> std::string {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     int64_t rows = type.getRank() - 2, columns = rows + 1;
@@ -85,6 +106,13 @@ static std::string whyNotBoxes(Operation *op, BlockArgument view, OrderAttr orde
   return why.empty() ? "" : ("'" + op->getName().getStringRef() + "' " + why).str();
 }
 
+/// Return what rows of a workspace are multiples of, as one of its sizes says.
+static int64_t multipleOf(Attribute size) {
+  constexpr size_t kMultiple = 3;
+  auto parts = dyn_cast<ArrayAttr>(size);
+  return parts && parts.size() > kMultiple ? cast<IntegerAttr>(parts[kMultiple]).getInt() : 1;
+}
+
 /// Return why the memory stays row by row; empty if it need not.
 std::string OrderWorkspaces::whyNot(const Memory &memory, OrderAttr order) {
   for (BlockArgument view : memory) {
@@ -98,6 +126,9 @@ std::string OrderWorkspaces::whyNot(const Memory &memory, OrderAttr order) {
       return "its columns are no whole boxes";
     if (!ShapedType::isDynamic(type.getShape()[type.getRank() - 2]))
       return "its rows are a static number";
+    int64_t multiple = multipleOf(sizes[type.getRank() - 2]);
+    if (multiple != 1 && multiple % order.getRows() != 0)
+      return "its rows are no whole boxes";
     for (size_t i = 0; i < func.getSizes().size(); i += 2)
       if (func.getSizes()[i] == view.getArgNumber())
         return "a grid takes its size";
@@ -108,11 +139,21 @@ std::string OrderWorkspaces::whyNot(const Memory &memory, OrderAttr order) {
   return "";
 }
 
+/// Say the order of a view, and of all slices of it.
+static void setOrder(Value view, OrderAttr order) {
+  view.setType(cast<ViewType>(view.getType()).withOrder(order));
+  for (Operation *user : view.getUsers())
+    if (auto slice = dyn_cast<SliceOp>(user))
+      setOrder(slice, order);
+}
+
 /// Return sizes of a workspace whose rows are rounded up to a multiple: [name, dimension, divisor,
-/// multiple].
+/// multiple]. Those that are multiples of something are multiples of that, too.
 static ArrayAttr roundedUp(ArrayAttr sizes, unsigned rows, int64_t multiple) {
   Builder b(sizes.getContext());
   SmallVector<Attribute> all(sizes.getValue());
+  if (multipleOf(all[rows]) != 1)
+    return sizes;
   SmallVector<Attribute> parts(cast<ArrayAttr>(all[rows]).getValue());
   if (parts.size() == 2)
     parts.push_back(b.getI64IntegerAttr(1));
@@ -139,7 +180,7 @@ void OrderWorkspaces::runOnOperation() {
     AccumulateOp added;
     for (BlockArgument view : memory)
       for (Operation *user : view.getUsers())
-        if (auto op = dyn_cast<AccumulateOp>(user); op && !added)
+        if (AccumulateOp op = findAddition(user); op && !added)
           added = op;
     if (!added)
       continue;
@@ -153,7 +194,7 @@ void OrderWorkspaces::runOnOperation() {
       FuncOp func = funcOf(view);
       unsigned i = view.getArgNumber();
       auto type = cast<ViewType>(view.getType());
-      view.setType(type.withOrder(order));
+      setOrder(view, order);
       auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
       func.setArgAttr(i, TileDialect::kWorkspaceAttr,
                       roundedUp(sizes, type.getRank() - 2, order.getRows()));

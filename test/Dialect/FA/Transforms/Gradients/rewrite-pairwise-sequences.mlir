@@ -1,5 +1,6 @@
 // RUN: fa-opt %s -fa-generate-backward=only=true | FileCheck %s --check-prefix=SUMS
 // RUN: fa-opt %s -fa-generate-backward=only=true -fa-rewrite-pairwise | FileCheck %s
+// RUN: fa-opt %s -fa-generate-backward=only=true -fa-rewrite-pairwise=fused | FileCheck %s --check-prefix=FUSED
 
 // LSE and delta are in a row as rows are, and read at h and i of a sequence. A bias at positions of a sequence is
 // scattered to; slopes are a sum.
@@ -49,6 +50,34 @@ func.func @number(%q: tensor<8x?x64xbf16> {fa.name = "q"}, %k: tensor<2x?x64xbf1
       %r = arith.mulf %s, %t : f32
       fa.yield %r : f32
     } : (tensor<8x?x64xbf16>, tensor<2x?x64xbf16>, tensor<2x?x64xbf16>, f32, tensor<?xi32>, tensor<?xi32>)
+      -> (tensor<8x?x64xbf16>, tensor<8x?xf32>)
+  return %o, %lse : tensor<8x?x64xbf16>, tensor<8x?xf32>
+}
+
+// In the fused form each sequence has a place of whole boxes in what blocks of keys add to: (start / 16 + b) * 16. The
+// kernels before and after go over the rows of sequences, too.
+// FUSED:      %[[ZERO:.*]] = fa.map_blocks @fused_backward_keys_zero over(%[[Q:[a-z0-9]+]]) starts(%[[CU:[a-z0-9]+]]) axes(h, rows by ?)
+// FUSED-SAME:   -> tensor<8x?x64xf32>
+// FUSED-SAME:   fa.places = [array<i64: 1, 3, 16>]
+// FUSED:        %[[PLACE:.*]] = tile.slice %{{.*}} dim 1 from %{{.*}} size %{{.*}} : !tile.view<8x?x64xf32>
+// FUSED:        tile.store %{{.*}}, %[[PLACE]]
+// FUSED:      %[[R:.*]]:3 = fa.map_blocks @fused_backward_keys over(%{{.*}}) starts(%[[CU]]) inits(%[[ZERO]]) axes(hk, keys by ?)
+// FUSED-SAME:   fa.places = [array<i64>, array<i64>, array<i64: 1, 3, 16>]
+// FUSED:        %[[FIRST:.*]] = arith.divui %[[START:.*]], %[[BOX:.*]] : index
+// FUSED-NEXT:   %[[NUMBER:.*]] = arith.addi %[[FIRST]], %[[B:.*]] : index
+// FUSED:        %[[FROM:.*]] = arith.muli %[[NUMBER]], %[[BOX]] : index
+// FUSED:        %[[ADDED:.*]] = tile.slice %{{.*}} dim 1 from %[[FROM]] size %{{.*}} : !tile.view<8x?x64xf32>
+// FUSED:        tile.accumulate %{{.*}}, %[[ADDED]][%{{.*}}] dims [1, 2]
+// FUSED:      fa.map_blocks @fused_backward_rows_convert over(%[[Q]]) starts(%[[CU]]) axes(h, rows by ?)
+// FUSED:        %[[PART:.*]] = tile.slice %[[R]]#2 dim 1
+// FUSED:        tile.load %[[PART]]
+// FUSED:        %[[DQ:.*]] = tile.slice %{{.*}} dim 1 from %{{.*}} : !tile.view<8x?x64xbf16>
+// FUSED:        tile.store %{{.*}}, %[[DQ]]
+func.func @fused(%q: tensor<8x?x64xbf16> {fa.name = "q"}, %k: tensor<2x?x64xbf16> {fa.name = "k"},
+                 %v: tensor<2x?x64xbf16> {fa.name = "v"}, %cu: tensor<?xi32> {fa.name = "cu"})
+    -> (tensor<8x?x64xbf16>, tensor<8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) with [causal] sequences(query_starts(%cu) key_starts(%cu))
+    : (tensor<8x?x64xbf16>, tensor<2x?x64xbf16>, tensor<2x?x64xbf16>, tensor<?xi32>, tensor<?xi32>)
       -> (tensor<8x?x64xbf16>, tensor<8x?xf32>)
   return %o, %lse : tensor<8x?x64xbf16>, tensor<8x?xf32>
 }

@@ -13,6 +13,9 @@
 // REMARK: Missed{{.*}}sums in memory stay row by row{{.*}}may begin within a box
 // REMARK: Missed{{.*}}sums in memory stay row by row{{.*}}its columns are no whole boxes
 // REMARK: Missed{{.*}}sums in memory stay row by row{{.*}}'tile.accumulate' moves no tile along the last two dimensions
+// REMARK: Passed{{.*}}sums in memory lie in boxes of 16x8, 1 elements of a lane side by side
+// REMARK: Missed{{.*}}sums in memory stay row by row{{.*}}'tile.slice' may begin or end within a box
+// REMARK: Missed{{.*}}sums in memory stay row by row{{.*}}its rows are no whole boxes
 
 // All kernels of an entry see the same memory, whose rows are rounded up to boxes. What is loaded and stored by
 // itself is held as it lies.
@@ -110,5 +113,51 @@ tile.func @row(%x: !tile.view<?x64xf32> {tile.name = "x"},
   %c0 = arith.constant 0 : index
   %v = tile.load %x[%i, %c0] dims [1] : !tile.view<?x64xf32> -> tensor<64xf32>
   tile.accumulate %v, %sums[%i, %c0] dims [1] : tensor<64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// Slices of rows that are whole boxes have the order of their view; what is a multiple of boxes stays as it is.
+// CHECK-LABEL: tile.func @places
+// CHECK-SAME: tile.workspace = {{\[\[}}"x", 0, 1, 16, "n", 0], 64]
+// CHECK: tile.slice {{.*}} : !tile.view<?x64xf32, #[[$ORDER]]> -> !tile.view<?x64xf32, #[[$ORDER]]>
+// CHECK: tile.accumulate %{{.*}} : tensor<64x64xf32>, <?x64xf32, #[[$ORDER]]>
+tile.func @places(%x: !tile.view<?x64xf32> {tile.name = "x"}, %n: !tile.view<?xi32> {tile.name = "n"},
+    %sums: !tile.view<?x64xf32> {tile.name = "sums", tile.output, tile.workspace = [["x", 0, 1, 16, "n", 0], 64]},
+    %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "places"} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %first = arith.muli %i, %c16 : index
+  %some = arith.muli %i, %i : index
+  %s = tile.slice %sums dim 0 from %first size %first : !tile.view<?x64xf32> -> !tile.view<?x64xf32>
+  %v = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+  tile.accumulate %v, %s[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.func @ends_within
+// CHECK-NOT: #[[$ORDER]]
+tile.func @ends_within(%x: !tile.view<?x64xf32> {tile.name = "x"}, %n: !tile.view<?xi32> {tile.name = "n"},
+    %sums: !tile.view<?x64xf32> {tile.name = "sums", tile.output, tile.workspace = [["x", 0, 1, 16, "n", 0], 64]},
+    %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "ends_within"} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %first = arith.muli %i, %c16 : index
+  %some = arith.muli %i, %i : index
+  %s = tile.slice %sums dim 0 from %first size %some : !tile.view<?x64xf32> -> !tile.view<?x64xf32>
+  %v = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+  tile.accumulate %v, %s[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+tile.func @multiples(%x: !tile.view<?x64xf32> {tile.name = "x"}, %n: !tile.view<?xi32> {tile.name = "n"},
+    %sums: !tile.view<?x64xf32> {tile.name = "sums", tile.output, tile.workspace = [["x", 0, 1, 8, "n", 0], 64]},
+    %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "multiples"} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %first = arith.muli %i, %c16 : index
+  %some = arith.muli %i, %i : index
+  %s = tile.slice %sums dim 0 from %first size %first : !tile.view<?x64xf32> -> !tile.view<?x64xf32>
+  %v = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+  tile.accumulate %v, %s[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
