@@ -154,12 +154,13 @@ void fa_test::addSequences(std::vector<Test> &tests) {
     for (const SequenceCase &c : senselessCases(dtype))
       for (bool fused : {false, true})
         if (!fused || c.dtype != "f32")
-          tests.push_back(
-              {"sequences.senseless." + c.name + (fused ? "_fused" : ""),
-               [=](const Target &target) { return checkSenseless(c, fused && !target.isCPU(), target); }});
+          tests.push_back({"sequences.senseless." + c.name + (fused ? "_fused" : ""),
+                           [=](const Target &target) {
+                             return checkSenseless(c, fused && !target.isCPU(), target);
+                           }});
   for (const SequenceCase &c : fusedSequenceCases({"bf16", "f16"}))
-    tests.push_back({"sequences.fused." + c.name,
-                     [=](const Target &target) { return checkFused(c, target); }});
+    tests.push_back(
+        {"sequences.fused." + c.name, [=](const Target &target) { return checkFused(c, target); }});
   for (const char *dtype : {"f16", "bf16"}) {
     tests.push_back({std::string("sequences.long.both_") + dtype,
                      [=](const Target &target) { return checkSampled(dtype, target); }});
