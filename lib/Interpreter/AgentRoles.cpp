@@ -95,6 +95,9 @@ LogicalResult Agent::tmaCopy(tile::CopyOp op) {
   SmallVector<int64_t, 4> start = integers(op.getIndices()), dims(op.getDims());
   if (failed(checkSlice(op, op.getSource(), start)))
     return failure();
+  if (dims.size() == 1 && start[dims[0]] * type.getElementType().getIntOrFloatBitWidth() % 128 != 0)
+    return fail(op, "begins at element " + Twine(start[dims[0]]) +
+                        " of a row, and the TMA loads vectors at multiples of 16 bytes");
   const Memory &memory = viewOf(op.getMap(), op.getSource(), dims);
   copy.tile = loadTile(memory, start, dims, type.getShape(), type.getElementType());
   for (int32_t i = 0, count = copy.tile->size(); i < count; ++i)

@@ -126,6 +126,9 @@ constexpr uint64_t kStep = 16;
 /// Blocks without products: a thread holds 32 elements of a tile.
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
 
+/// Give the rows of a step for which ptxas spills little where blocks of keys find their sequence.
+static constexpr int64_t kMostRowsOfSequences = 64;
+
 /// The facts of a block that choose its line of a table.
 struct Facts {
   bool products = false, sums = false, adds = false, scatters = false, sequences = false,
@@ -343,11 +346,12 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
         return block.emitError() << "no tiles for elements of " << facts.bytes
                                  << " bytes with head dimension " << facts.headDim << " on "
                                  << target;
-      // Where sequences begin and end, and what copies of warps compute of it, takes registers;
-      // TMA copies tiles, but not the vectors that blocks of keys load. What is added at computed
-      // indices has an address for each score. Fused blocks share rows of one size.
+      // Where sequences begin and end, and what copies of warps compute of it, takes registers; TMA
+      // needs few, so that long steps alone are narrower. What is added at computed indices has
+      // an address for each score. Fused blocks share rows of one size.
       auto narrowed = [&](int64_t size, bool isLooped) {
-        bool narrows = facts.scatters || (facts.sequences && !(async && (ofRows || facts.adds)));
+        bool fits = async && (ofRows || facts.adds || size <= kMostRowsOfSequences);
+        bool narrows = facts.scatters || (facts.sequences && !fits);
         size = narrows && isLooped ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
         while (isLooped && facts.blockUnit % size != 0)
           size -= kStep;

@@ -139,10 +139,13 @@ SmallVector<Axis> fa::axesOfParts(ArrayRef<Axis> axes, Value query, Value key) {
   return parts;
 }
 
-DenseI64ArrayAttr fa::placesOf(RankedTensorType type, Value starts, MLIRContext *context) {
+/// The dimension of rows in what has places: that is of sequences in a row and has no batch.
+static constexpr int64_t kDimOfPlaces = 1;
+
+DenseI64ArrayAttr fa::placesOf(Value starts, MLIRContext *context) {
   SmallVector<int64_t> places;
   if (auto argument = dyn_cast_if_present<BlockArgument>(starts))
-    places = {type.getRank() - 2, argument.getArgNumber(), kRowsOfPlaces};
+    places = {kDimOfPlaces, argument.getArgNumber(), kRowsOfPlaces};
   return DenseI64ArrayAttr::get(context, places);
 }
 
@@ -291,18 +294,24 @@ Value BlockBuilder::slice(Value tensor, const Part &part, int64_t dim) {
   return tile::SliceOp::create(b, loc, type, tensor, dim, start, part.size);
 }
 
+Value BlockBuilder::findPlace() {
+  Value box = index(kRowsOfPlaces);
+  Value first = arith::AddIOp::create(b, loc, arith::DivUIOp::create(b, loc, rows.start, box), batch);
+  return named(arith::MulIOp::create(b, loc, first, box), "place");
+}
+
 Value BlockBuilder::sumsOf(Value tensor) {
   if (!rows.start)
     return tensor;
   Value box = index(kRowsOfPlaces);
-  auto boxesOf = [&](Value count) { return arith::DivUIOp::create(b, loc, count, box); };
-  Value first = arith::AddIOp::create(b, loc, boxesOf(rows.start), batch);
+  Value place = findPlace();
   Value filled = arith::AddIOp::create(b, loc, rows.size, index(kRowsOfPlaces - 1));
-  Part place{arith::MulIOp::create(b, loc, first, box),
-             arith::MulIOp::create(b, loc, boxesOf(filled), box)};
-  named(place.start, "place");
-  // Sums of sequences in a row have no batch.
-  return slice(tensor, place, 1);
+  filled = arith::MulIOp::create(b, loc, arith::DivUIOp::create(b, loc, filled, box), box);
+  return slice(tensor, Part{place, filled}, kDimOfPlaces);
+}
+
+Value BlockBuilder::numbersOf(Value tensor) {
+  return rows.start ? slice(tensor, Part{findPlace(), rows.size}, kDimOfPlaces) : rowsOf(tensor);
 }
 
 Value &BlockBuilder::at(Axis axis) {
@@ -403,6 +412,13 @@ void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
     indices.push_back(index(0));
   }
   tile::StoreOp::create(b, loc, value, view, indices, dims);
+}
+
+void BlockBuilder::storeNumbers(Value numbers, Value view) {
+  int64_t rank = cast<tile::ViewType>(view.getType()).getRank();
+  Value indices[] = {batch, head, row};
+  tile::StoreOp::create(b, loc, numbers, numbersOf(view), ArrayRef(indices).take_back(rank),
+                        ArrayRef<int64_t>{rank - 1});
 }
 
 void BlockBuilder::accumulate(Value value, Value sums) {

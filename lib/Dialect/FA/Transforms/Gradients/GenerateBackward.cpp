@@ -276,8 +276,13 @@ void Backward::prepareRows() {
   Value query = mapped(op.getQuery()), key = mapped(op.getKey());
   bool wantsSink = op.getSink() && isWanted(op.getSink());
   std::string name = (backward.getSymName() + "_prepare").str();
-  SmallVector<Type> types(2, type);
   Value starts = mapped(op.getQueryStarts());
+  // Places of sequences are more rows than there are queries.
+  SmallVector<int64_t> placed(type.getShape());
+  if (starts)
+    placed.back() = ShapedType::kDynamic;
+  SmallVector<Type> types(2, type.clone(placed));
+  SmallVector<Attribute> places(2, placesOf(starts, b.getContext()));
   ArrayRef<Axis> axes = ArrayRef(kRowAxes).drop_front(starts ? 1 : 0);
   SmallVector<Attribute> sizes(2, sizesOf(axes, query, key));
   SmallVector<Axis> sinkAxes = axesOfParts(kRowAxes, query, key);
@@ -288,6 +293,7 @@ void Backward::prepareRows() {
     if (starts)
       shape.insert(shape.begin(), 1);
     types.push_back(type.clone(shape));
+    places.push_back(placesOf(/*starts=*/Value(), b.getContext()));
     // Rows of no sequence add nothing.
     if (op.hasSequences())
       zeros.push_back(makeZeros(b, loc, name + "_zero", cast<RankedTensorType>(types.back()),
@@ -295,6 +301,8 @@ void Backward::prepareRows() {
   }
   auto block = MapBlocksOp::create(b, loc, name, query, axes, types, zeros, starts);
   block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizes));
+  if (starts)
+    block->setAttr(FADialect::kPlacesAttr, b.getArrayAttr(places));
   OpBuilder inner(b);
   BlockBuilder r(inner, loc);
   r.enter(block, query, key, mappedSequences());
@@ -329,9 +337,9 @@ void Backward::prepareRows() {
     subtracted = r.mul(sum, tile::BroadcastOp::create(inner, loc, r.rowType(), inverse));
   }
   based = arith::SelectOp::create(inner, loc, empty, r.splat(sign * kInf, r.rowType()), based);
-  r.store(named(based, "row_lse"), block.getResultView(0), kRowAxes);
+  r.storeNumbers(named(based, "row_lse"), block.getResultView(0));
   Value added = subtractsFirst() ? subtracted : r.mul(subtracted, r.splat(sign, r.rowType()));
-  r.store(named(added, "delta"), block.getResultView(1), kRowAxes);
+  r.storeNumbers(named(added, "delta"), block.getResultView(1));
   rowLse = block.getResult(0);
   delta = block.getResult(1);
   if (!wantsSink)
@@ -498,7 +506,7 @@ LogicalResult Backward::buildWeights() {
   OpBuilder::InsertionGuard guard(b);
   Type f32 = b.getF32Type(), index = b.getIndexType();
   SmallVector<Type> captures = llvm::to_vector(op.getCaptures().getTypes());
-  captures.append(2, op.getLse().getType());
+  captures.append({rowLse.getType(), delta.getType()});
   if (!op.getMask().empty()) {
     IRMapping mapping;
     op.getMask().cloneInto(&mask, mapping);

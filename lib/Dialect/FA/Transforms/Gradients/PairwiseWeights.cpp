@@ -185,7 +185,7 @@ void PairwiseKernel::findParts() {
     for (auto [n, capture] : llvm::enumerate(captures))
       if (llvm::is_contained(ofRows, capture)) {
         Value &part = parts[true][capture];
-        part = part ? part : r.rowsOf(capture);
+        part = part ? part : r.numbersOf(capture);
         unsigned from = region.getNumArguments() - captures.size();
         region.getArgument(from + n).setType(part.getType());
         capture = part;

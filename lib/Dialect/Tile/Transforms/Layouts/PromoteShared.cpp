@@ -84,6 +84,19 @@ static bool isCopiedByWarps(LoadOp load) {
          whyNotAsync(load, cast<RankedTensorType>(load.getResult().getType())).empty();
 }
 
+/// Return the slice of an argument that a vector is loaded along; null where there is none. It
+/// begins where TMA loads a vector, at a multiple of 16 bytes.
+static SliceOp sliceOfVector(LoadOp load) {
+  auto slice = load.getSource().getDefiningOp<SliceOp>();
+  bool along = slice && load.getDims() == ArrayRef<int64_t>(slice.getDim());
+  if (!along || !isa<BlockArgument>(slice.getSource()))
+    return {};
+  Value first = load.getIndices().back();
+  int64_t bits = cast<ViewType>(slice.getType()).getElementType().getIntOrFloatBitWidth();
+  bool aligned = std::gcd(divisorOf(slice.getStart()), divisorOf(first)) * bits % 128 == 0;
+  return aligned && isNonNegative(first) ? slice : SliceOp();
+}
+
 /// Return whether each iteration of a loop loads a vector that TMA can copy, at a place that a
 /// role without tiles can compute.
 static bool isVectorOfLoop(LoadOp load) {
@@ -94,9 +107,44 @@ static bool isVectorOfLoop(LoadOp load) {
       !isa<ViewType>(load.getSource().getType()))
     return false;
   int64_t bytes = tile.getElementTypeBitWidth() / 8;
+  SliceOp slice = sliceOfVector(load);
   return tile.getNumElements() <= kMostElements && tile.getNumElements() * bytes % kUnit == 0 &&
-         whyNotTMA(load.getSource(), load.getIndices(), load.getDims()).empty() &&
+         whyNotTMA(slice ? slice.getSource() : load.getSource(), load.getIndices(), load.getDims())
+             .empty() &&
          canProducerLoad(load);
+}
+
+/// Load a vector from what its slice is one of, which may go on behind the slice's end: elements
+/// from there on become 0 in registers. (TMA clips slices along dimensions whose strides are
+/// multiples of 16 bytes alone.)
+static LoadOp loadBeyondSlice(LoadOp load) {
+  SliceOp slice = sliceOfVector(load);
+  auto tile = cast<RankedTensorType>(load.getResult().getType());
+  OpBuilder b(load);
+  Location loc = load.getLoc();
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  SmallVector<Value> indices(load.getIndices());
+  Value first = indices.back();
+  indices.back() = arith::AddIOp::create(b, loc, slice.getStart(), first);
+  auto whole = LoadOp::create(b, loc, tile, slice.getSource(), indices, load.getDims());
+  markRole(whole, roleOf(load));
+  Value rest = arith::SubIOp::create(b, loc, slice.getSize(), first);
+  rest = arith::MinSIOp::create(b, loc, rest, index(tile.getNumElements()));
+  rest = arith::MaxSIOp::create(b, loc, rest, index(0));
+  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), rest);
+  auto numbers = tile.clone(b.getI32Type());
+  Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                       IotaOp::create(b, loc, numbers, zero),
+                                       BroadcastOp::create(b, loc, numbers, count));
+  Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(tile.getElementType()));
+  none = BroadcastOp::create(b, loc, tile, none);
+  auto kept = arith::SelectOp::create(b, loc, inside, whole, none);
+  load.getResult().replaceAllUsesWith(kept);
+  load.erase();
+  return whole;
 }
 
 /// Return the dimensions of a tile's load in the order in which they lie in memory.
@@ -575,7 +623,8 @@ void PromoteShared::runOnOperation() {
     keepInWarps(reduce, conversions);
   async = *wanted && chooseAsync(loads, dots, conversions);
   if (async)
-    llvm::append_range(loads, vectors);
+    for (LoadOp load : vectors)
+      loads.push_back(sliceOfVector(load) ? loadBeyondSlice(load) : load);
   if (failed(orderAccesses()))
     return signalPassFailure();
   for (LoadOp load : loads)

@@ -2,7 +2,7 @@
 // RUN: fa-opt %s -fa-generate-backward=only=true -fa-rewrite-pairwise | FileCheck %s
 // RUN: fa-opt %s -fa-generate-backward=only=true -fa-rewrite-pairwise=fused | FileCheck %s --check-prefix=FUSED
 
-// LSE and delta are in a row as rows are, and read at h and i of a sequence. A bias at positions of a sequence is
+// LSE and delta have a place for each sequence, and are read at h and i of it. A bias at positions of a sequence is
 // scattered to; slopes are a sum.
 // SUMS:      fa.pairwise rows({{.*}}) query_starts(%[[CU:[a-z0-9]+]]) key_starts(%[[CU]]) key_lengths(%[[N:[a-z0-9]+]]) mask
 // SUMS:        tensor.extract %{{[a-z0-9]+}}[%{{[a-z0-9]+}}, %{{[a-z0-9]+}}] : tensor<8x?xf32>
@@ -11,6 +11,7 @@
 
 // Blocks find their sequence, of rows or of keys, and store to its slice.
 // CHECK:      fa.map_blocks @packed_backward_prepare over(%[[Q:[a-z0-9]+]]) starts(%[[CU:[a-z0-9]+]]) axes(h, rows by ?)
+// CHECK-SAME:   fa.places = [array<i64: 1, 5, 16>, array<i64: 1, 5, 16>]
 // CHECK:        %[[LSE:.*]] = tile.slice %{{.*}} dim 1 from %{{.*}} size %{{.*}} : !tile.view<8x?xf32>
 // CHECK-NEXT:   tile.store %{{.*}}, %[[LSE]]
 // What is added to a bias, and what each key adds to slopes, begins as zeros: some keys are of no sequence.
@@ -63,10 +64,15 @@ func.func @number(%q: tensor<8x?x64xbf16> {fa.name = "q"}, %k: tensor<2x?x64xbf1
 // FUSED:        tile.store %{{.*}}, %[[PLACE]]
 // FUSED:      %[[R:.*]]:3 = fa.map_blocks @fused_backward_keys over(%{{.*}}) starts(%[[CU]]) inits(%[[ZERO]]) axes(hk, keys by ?)
 // FUSED-SAME:   fa.places = [array<i64>, array<i64>, array<i64: 1, 3, 16>]
+// LSE and delta lie there, too, as long as the sequence is.
 // FUSED:        %[[FIRST:.*]] = arith.divui %[[START:.*]], %[[BOX:.*]] : index
 // FUSED-NEXT:   %[[NUMBER:.*]] = arith.addi %[[FIRST]], %[[B:.*]] : index
-// FUSED:        %[[FROM:.*]] = arith.muli %[[NUMBER]], %[[BOX]] : index
-// FUSED:        %[[ADDED:.*]] = tile.slice %{{.*}} dim 1 from %[[FROM]] size %{{.*}} : !tile.view<8x?x64xf32>
+// FUSED-NEXT:   %[[FROM:.*]] = arith.muli %[[NUMBER]], %[[BOX]] : index
+// FUSED-NEXT:   tile.slice %{{.*}}#0 dim 1 from %[[FROM]] size %[[SIZE:.*]] : tensor<8x?xf32>
+// FUSED:        tile.slice %{{.*}}#1 dim 1 from %{{.*}} size %[[SIZE]] : tensor<8x?xf32>
+// FUSED:        arith.divui %[[START]], %[[BOX2:.*]] : index
+// FUSED:        %[[PLACE2:.*]] = arith.muli %{{.*}}, %[[BOX2]] : index
+// FUSED:        %[[ADDED:.*]] = tile.slice %{{.*}} dim 1 from %[[PLACE2]] size %{{.*}} : !tile.view<8x?x64xf32>
 // FUSED:        tile.accumulate %{{.*}}, %[[ADDED]][%{{.*}}] dims [1, 2]
 // FUSED:      fa.map_blocks @fused_backward_rows_convert over(%[[Q]]) starts(%[[CU]]) axes(h, rows by ?)
 // FUSED:        %[[PART:.*]] = tile.slice %[[R]]#2 dim 1
