@@ -9,6 +9,10 @@ class Untranslatable(NotImplementedError):
     """Something in a mask or a score that has no translation; the message says where and what to write."""
 
 
+HIDDEN = ("a mask or a score has an operation that PyTorch does not hand on while it compiles, as abs(x), pow(x, n) and hardswish in some "
+          "versions; write it as a method or an operator, as x.abs(), or make the function outside of what is compiled")
+
+
 # What integers may be: any, and those of positions and sizes.
 ANY = (-2 ** 63, 2 ** 63 - 1)
 POSITIONS = (0, 2 ** 31 - 1)
