@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 from torch.nn.attention.flex_attention import BlockMask, noop_mask
+from torch.utils._python_dispatch import _disable_current_modes
 
 from . import _ops, _text
 from ._attention import Function, Launch, _is_autocast_on, add_blocks, autocast, constant
-from ._table import POSITIONS
+from ._table import HIDDEN, POSITIONS
 
 _POSITIONS = ("b", "h", "i", "j")
 # Traces by what functions are made of, so that a call with the same function does not trace again.
@@ -256,6 +257,22 @@ def _read(tensors, reads):
 
 
 @torch.compiler.assume_constant_result
+def _translate_recorded(score, mask, descriptions, device, numbers):
+    """Return the trace of functions that were recorded, the captured tensors by their places, with their views, and the sizes."""
+    from ._record import Replay, stand_in
+    from ._translate import Untranslatable
+    of = torch.device(device)
+    with _disable_current_modes():  # those of torch.export
+        tensors = [stand_in(x, of) for x in descriptions]
+        score_mod, mask_mod = (x and Replay(name, x[0], x[1], tensors, of) for name, x in (("score_mod", score), ("mask_mod", mask)))
+        traced, sources, sizes, reads = _trace(score_mod, mask_mod, of, numbers, tensors)
+    order = _order(sources, tensors)
+    if reads.found or not reads.repeatable or order is None:
+        raise Untranslatable("a mask or a score reads the size of what it indexes in part; under torch.compile read it of the whole tensor")
+    return traced, order, sizes
+
+
+@torch.compiler.assume_constant_result
 def _find_constants(score_mod, mask_mod, device, numbers):
     """Return _find_all's result for torch.compile, with the places of the captured tensors among all instead of them."""
     from ._translate import Untranslatable, describe
@@ -278,14 +295,39 @@ def _find_constants(score_mod, mask_mod, device, numbers):
 
 
 def _find_compiled(score_mod, mask_mod, device, numbers):
-    """Return _find_trace's result while torch.compile looks on: it guards what the functions are made of."""
+    """Return _find_trace's result while torch.compile looks on: it guards what functions read, and what they compute of tensors
+    alone is of its graph."""
+    from ._record import describe, record
+    if _hides_operations(score_mod) or _hides_operations(mask_mod):
+        return _find_known(score_mod, mask_mod, device, numbers)
+    tensors: list[torch.Tensor] = []
+    score = None if score_mod is None else record(score_mod, True, 5, device, tensors)
+    mask = None if mask_mod is None else record(mask_mod, False, 4 + numbers, device, tensors)
+    traced, order, sizes = _translate_recorded(score, mask, describe(tensors), str(device), numbers)
+    return traced, [_show(tensors[i], views) for i, views in order], sizes
+
+
+# What torch.compile does not hand to modes: of PyTorch 2.15 abs(x) too.
+_HIDDEN = frozenset(("pow", "hardswish", "hardsigmoid", *["abs"] * _TELLS_MADE))
+
+
+def _hides_operations(function):
+    """Return whether a function calls what `_record` would not see, and may be traced as the object that it is: of functions with cells
+    those made outside of what is compiled have __get__.
+
+    The cells are not looked at: torch.compile could not follow a call afterwards.
+    """
+    return (isinstance(function, types.FunctionType) and torch.compiler.is_dynamo_compiling() and hasattr(function, "__get__")
+            and any([name in _HIDDEN for name in _names_of(function.__code__)]))
+
+
+def _find_known(score_mod, mask_mod, device, numbers):
+    """Return _find_compiled's result for functions made outside of what is compiled: it guards what they are made of."""
     tensors: list[torch.Tensor] = []
     try:
         _fingerprint((score_mod, mask_mod), tensors)
     except _Unknown:
-        raise NotImplementedError("torch.compile and torch.export take masks and scores that are functions made outside of what "
-                                  "is compiled, which close over tensors, numbers and such functions, not over a module; make "
-                                  "yours so, say in __init__ of what it reads there, and pass it in, or leave out fullgraph=True")
+        raise NotImplementedError(HIDDEN)
     traced, order, sizes, reads = _find_constants(score_mod, mask_mod, str(device), numbers)
     for index, kind in reads:
         for number in _ATTRIBUTES[kind](tensors[index]):

@@ -9,6 +9,10 @@ class Untranslatable(NotImplementedError):
     """Something in a mask or a score that has no translation; the message says where and what to write."""
 
 
+HIDDEN = ("a mask or a score has an operation that PyTorch does not hand on while it compiles, as abs(x), pow(x, n) and hardswish in some "
+          "versions; write it as a method or an operator, as x.abs(), or make the function outside of what is compiled")
+
+
 # What integers may be: any, and those of positions and sizes.
 ANY = (-2 ** 63, 2 ** 63 - 1)
 POSITIONS = (0, 2 ** 31 - 1)
@@ -206,6 +210,19 @@ class Translator:
             return "arith.subi %s, %s : index" % (self.constant(0, type).name, x)
         return "arith.negf %s : %s" % (x, type)
 
+    def hypot(self, type, x, y):
+        """Return the operation of sqrt(x x + y y), by the ratio of the smaller to the larger so that no square overflows; infinite where
+        one is, also beside a NaN."""
+        emit, infinity = self._of(type), self.constant(float("inf"), type).name
+        sizes = [emit("math.absf %s", z) for z in (x, y)]
+        larger, smaller = emit("arith.maximumf %s, %s", *sizes), emit("arith.minimumf %s, %s", *sizes)
+        # By 1 instead of 0, whose quotient would be NaN in the gradients as well.
+        one, is_zero = self.constant(1, type).name, emit("arith.cmpf oeq, %s, %s", larger, self.constant(0, type).name)
+        ratio = emit("arith.divf %s, %s", smaller, emit("arith.select %s, %s, %s", is_zero, one, larger))
+        root = emit("math.sqrt %s", emit("arith.addf %s, %s", one, emit("arith.mulf %s, %s", ratio, ratio)))
+        infinite = self.region.add("arith.ori %s, %s : i1" % tuple([emit("arith.cmpf oeq, %s, %s", z, infinity) for z in sizes]))
+        return "arith.select %s, %s, %s : %s" % (infinite, infinity, emit("arith.mulf %s, %s", larger, root), type)
+
     def sigmoid(self, type, x):
         power = self.region.add("math.exp %s : %s" % (self.region.add("arith.negf %s : %s" % (x, type)), type))
         one = self.constant(1, type).name
@@ -263,7 +280,7 @@ ARITHMETIC = {
 # ATen's name -> operation on floats: of half precision computed in f32 and rounded.
 FUNCTIONS = {
     "sigmoid": _T.sigmoid, "reciprocal": _T.reciprocal, "round": _math("roundeven"), "pow": _math("powf"),
-    "atan2": _math("atan2"), "copysign": _math("copysign"), "div": _binary(None, "divf"),
+    "atan2": _math("atan2"), "copysign": _math("copysign"), "div": _binary(None, "divf"), "hypot": _T.hypot,
     **{name: _math(name) for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "tanh",
                                       "sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh",
                                       "atanh", "erf", "erfc", "floor", "ceil", "trunc")},

@@ -287,7 +287,10 @@ EXPRESSIONS = {
     "bitwise_right_shift": ["torch.bitwise_right_shift(m, 1)"], "clamp_min": ["x.clamp_min(0.1)", "m.clamp_min(2)"],
     "clamp_max": ["x.clamp_max(0.1)"], "clamp": ["x.clamp(-0.5, 0.5)", "m.clamp(max=3)"], "square": ["x.square()"],
     "pow": ["x ** 2", "x ** 3", "y ** 0.5", "y ** x", "m ** 2"],
-    "atan2": ["torch.atan2(x, y)"], "copysign": ["torch.copysign(y, x)", "torch.copysign(x, m)"],
+    "atan2": ["torch.atan2(x, y)"],
+    "hypot": ["torch.hypot(x, y)", "torch.hypot(y, x * 1e3)", "torch.hypot(x * 1e38, y * 1e38) / 1e38", "torch.hypot(x * 1e-38, y * 1e-38) * 1e38",
+              "torch.hypot(x * 0, y * 0)", "1 / torch.hypot(x / 0, y)", "1 / torch.hypot(x / 0, x * 0 / 0)", "torch.hypot(f, f + 1)", "torch.hypot(x.double(), y.double())"],
+    "copysign": ["torch.copysign(y, x)", "torch.copysign(x, m)"],
     "fmax": ["torch.fmax(x, y)", "torch.fmax(m, n)"], "fmin": ["torch.fmin(x, y)"],
     "decomposed": ["torch.round(x, decimals=2)", "torch.nn.functional.gelu(x)", "torch.nn.functional.silu(x)",
                    "torch.nn.functional.softplus(x)", "torch.nn.functional.mish(x)", "x.frac()", "torch.lerp(x, y, 0.3)",
@@ -381,13 +384,14 @@ class Translations(unittest.TestCase):
     def test_multiples(self):
         self.check_exactly(MULTIPLES)
 
-    def test_gradients_of_rests(self):
-        """What a rest gives back is what PyTorch's does: 1 for the dividend, minus the quotient for the divisor."""
+    def test_gradients_of_two(self):
+        """What a rest gives back is what PyTorch's does: 1 for the dividend, minus the quotient for the divisor; so is what hypot does."""
         skip_without(self, "cpu")
         torch.manual_seed(7)
         x, y = torch.randn(8, requires_grad=True), (torch.rand(8) + 0.3).requires_grad_()
         q = torch.randn(1, 1, 8, 16)
-        for text in ("x % y", "torch.fmod(x, y)", "torch.div(x, y, rounding_mode='floor')"):
+        for text in ("x % y", "torch.fmod(x, y)", "torch.div(x, y, rounding_mode='floor')", "torch.hypot(x, y)", "torch.hypot(y, x * 1e3)",
+                     "torch.hypot(x, x)", "torch.hypot(x.double(), y.double()).float()"):
             function = eval("lambda x, y: %s + 0 * (x + y)" % text, {"torch": torch})
             o, lse = fa_mlir.flex_attention(q, q[:, :, :1], q[:, :, :1], score_mod=lambda s, b, h, i, j: s * 0 + function(x[i], y[i]),
                                             return_lse=True)
