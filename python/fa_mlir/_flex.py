@@ -298,7 +298,8 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     """Return _find_trace's result while torch.compile looks on: it guards what functions read, and what they compute of tensors
     alone is of its graph."""
     from ._record import describe, record
-    if _hides_operations(score_mod) or _hides_operations(mask_mod):
+    known = all([f is None or _is_made_outside(f) for f in (score_mod, mask_mod)])
+    if known or _hides_operations(score_mod) or _hides_operations(mask_mod):
         return _find_known(score_mod, mask_mod, device, numbers)
     tensors: list[torch.Tensor] = []
     score = None if score_mod is None else record(score_mod, True, 5, device, tensors)
@@ -309,6 +310,13 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
 
 # What torch.compile does not hand to modes: of PyTorch 2.15 abs(x) too.
 _HIDDEN = frozenset(("pow", "hardswish", "hardsigmoid", *["abs"] * _TELLS_MADE))
+
+
+def _is_made_outside(function):
+    """Return whether a function is known to be made outside of what is compiled, for it is of no other function: what it calls
+    may hide operations, so it is traced as the object that it is."""
+    return (isinstance(function, types.FunctionType) and torch.compiler.is_dynamo_compiling()
+            and "<locals>" not in getattr(function.__code__, "co_qualname", "<locals>"))
 
 
 def _hides_operations(function):

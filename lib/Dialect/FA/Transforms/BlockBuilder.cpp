@@ -296,7 +296,8 @@ Value BlockBuilder::slice(Value tensor, const Part &part, int64_t dim) {
 
 Value BlockBuilder::findPlace() {
   Value box = index(kRowsOfPlaces);
-  Value first = arith::AddIOp::create(b, loc, arith::DivUIOp::create(b, loc, rows.start, box), batch);
+  Value first =
+      arith::AddIOp::create(b, loc, arith::DivUIOp::create(b, loc, rows.start, box), batch);
   return named(arith::MulIOp::create(b, loc, first, box), "place");
 }
 

@@ -284,7 +284,7 @@ tile.func @vectors_of_slices(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %
     %b = tile.load %y[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
     %s = tile.dot %a, %b, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
     // CHECK: %[[AT:.*]] = arith.addi %{{.*}}, %[[J]] : index
-    // CHECK: tile.put %[[RING:.*]], %{{.*}}[%c0, %[[AT]]] dims [1] {{.*}} copy(tma)
+    // CHECK: tile.put %[[RING:.*]], %{{.*}}[%c0, %[[AT]]] dims [1] copy(tma)
     // CHECK: %[[REST:.*]] = arith.subi %{{.*}}, %[[J]] : index
     // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : tensor<64xi32
     // CHECK: arith.select %[[INSIDE]],
