@@ -135,7 +135,7 @@ ROWS = {
     **{name: (["mn"], np.left_shift) for name in ("__lshift__", "bitwise_left_shift")},
     **{name: (["mn"], np.right_shift) for name in ("__rshift__", "bitwise_right_shift")},
     "sigmoid": (["x"], lambda a: 1 / (1 + np.exp(-a))), "reciprocal": (["y"], np.reciprocal), "round": (["x"], np.rint),
-    "pow": (["yx"], np.power), "atan2": (["xy"], np.arctan2), "copysign": (["yx"], np.copysign), "div": (["xy"], np.divide),
+    "pow": (["yx"], np.power), "atan2": (["xy"], np.arctan2), "copysign": (["yx"], np.copysign), "hypot": (["xy"], np.hypot), "div": (["xy"], np.divide),
     "rsqrt": (["y"], lambda a: a ** -0.5), "erf": (["x"], _erf), "erfc": (["x"], lambda a: 1 - _erf(a)),
     **{name: (["x"], getattr(np, name)) for name in ("exp", "exp2", "expm1", "tanh", "sin", "cos", "tan", "sinh", "cosh",
                                                      "floor", "ceil", "trunc")},
