@@ -180,10 +180,8 @@ llvm::Error Session::bind(const std::vector<HostTensor> &inputs, const OutputSha
   if (llvm::Error failed =
           takeError(fa_program_workspace_size(program, arguments.data(), count, &workspaceBytes)))
     return failed;
-  llvm::Expected<Buffer> made = Buffer::create(device, workspaceBytes);
-  if (!made)
-    return made.takeError();
-  workspace = std::move(*made);
+  if (llvm::Error failed = changeWorkspace())
+    return failed;
   return takeError(fa_device_fill(device, workspace.get(), 0xFF, workspaceBytes));
 }
 

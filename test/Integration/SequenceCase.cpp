@@ -170,6 +170,21 @@ struct Cases : std::vector<SequenceCase> {
     c.queries = c.keys = tokens;
     return c;
   }
+  /// Add sequences in a row of which parts are left out.
+  void addLengths(const char *dtype) {
+    SequenceCase &c = add("lengths", dtype, {0, 0, 5, 5, 5, 5, 70, 103, 120, 120}, 120, "");
+    c.queryLengths = {0, 3, 0, 0, 9, 60, 0, 17, -4};
+    c.keyLengths = {1, 5, 0, 0, 0, 40, 33, 16, 2};
+    c.poison = true;
+  }
+  /// Add a batch with lengths.
+  void addPadded(const char *dtype, const char *with) {
+    SequenceCase &c = add("padded", dtype, {}, 70, with);
+    c.batch = 3;
+    c.keys = 90;
+    c.queryLengths = {70, 0, 17};
+    c.keyLengths = {40, 90, 66};
+  }
   /// Add keys in a row beside queries of a batch, and the other way round.
   void addOneSided(const char *dtype, int64_t queriesOfOne, int64_t packed, Numbers keyStarts,
                    const char *causal, const char *with) {
@@ -236,15 +251,8 @@ std::vector<SequenceCase> fa_test::sequenceGradientCases(llvm::ArrayRef<const ch
         "ones", dtype, few ? Numbers(ones.begin(), ones.begin() + 9) : ones, few ? 8 : 300);
     one.hq = 1;
     one.d = 8;
-    SequenceCase &lengths = cases.add("lengths", dtype, some, 120, "");
-    lengths.queryLengths = {0, 3, 0, 0, 9, 60, 0, 17, -4};
-    lengths.keyLengths = {1, 5, 0, 0, 0, 40, 33, 16, 2};
-    lengths.poison = true;
-    SequenceCase &padded = cases.add("padded", dtype, {}, 70, "causal, alibi(%slopes)");
-    padded.batch = 3;
-    padded.keys = 90;
-    padded.queryLengths = {70, 0, 17};
-    padded.keyLengths = {40, 90, 66};
+    cases.addLengths(dtype);
+    cases.addPadded(dtype, "causal, alibi(%slopes)");
     cases.addOneSided(dtype, 40, 80, {0, 65, 65, 100}, "causal, alibi(%slopes)", "alibi(%slopes)");
     // A scatter: a bias at positions of each sequence, some of them beyond it.
     SequenceCase &biased = cases.add("bias", dtype, {0, 33, 33, 80}, 90, "causal, bias(%bias)");
@@ -280,16 +288,8 @@ std::vector<SequenceCase> fa_test::fusedSequenceCases(llvm::ArrayRef<const char 
     cases.add("window", dtype, {0, 65, 66, 140}, 140, "window<20, 0>");
   }
   const char *dtype = dtypes.front();
-  SequenceCase &lengths =
-      cases.add("lengths", dtype, {0, 0, 5, 5, 5, 5, 70, 103, 120, 120}, 120, "");
-  lengths.queryLengths = {0, 3, 0, 0, 9, 60, 0, 17, -4};
-  lengths.keyLengths = {1, 5, 0, 0, 0, 40, 33, 16, 2};
-  lengths.poison = true;
-  SequenceCase &padded = cases.add("padded", dtype, {}, 70, "causal");
-  padded.batch = 3;
-  padded.keys = 90;
-  padded.queryLengths = {70, 0, 17};
-  padded.keyLengths = {40, 90, 66};
+  cases.addLengths(dtype);
+  cases.addPadded(dtype, "causal");
   cases.addOneSided(dtype, 40, 80, {0, 65, 65, 100}, "causal", "");
   SequenceCase &sunk = cases.add("sink", dtype, {0, 33, 33, 80}, 90, "causal");
   sunk.sink = sunk.dropout = true;

@@ -159,8 +159,8 @@ TEST_P(SequenceGradients, MatchTheReferenceOnTheCPU) {
                   });
 }
 
-TEST_P(SequenceGradients, MatchTheReferenceWhenScheduled) {
-  const SequenceCase &c = GetParam();
+/// Judge gradients by the schedules of GPUs.
+static void expectScheduledGradients(const SequenceCase &c, bool fused) {
   SCOPED_TRACE(c.text());
   auto checker = Checker::create(c.text());
   ASSERT_TRUE(bool(checker)) << llvm::toString(checker.takeError());
@@ -171,9 +171,13 @@ TEST_P(SequenceGradients, MatchTheReferenceWhenScheduled) {
     SCOPED_TRACE(target);
     expectGradients(c, runOnCPU(c, **checker, c.inputs()), **checker,
                     [&](const std::vector<HostTensor> &all) {
-                      return interpret(c, target, **checker, all, /*backward=*/true);
+                      return interpret(c, target, **checker, all, /*backward=*/true, fused);
                     });
   }
+}
+
+TEST_P(SequenceGradients, MatchTheReferenceWhenScheduled) {
+  expectScheduledGradients(GetParam(), /*fused=*/false);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, SequenceGradients,
@@ -181,18 +185,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, SequenceGradients,
                          [](const auto &info) { return info.param.name; });
 
 TEST_P(FusedSequenceGradients, MatchTheReference) {
-  const SequenceCase &c = GetParam();
-  SCOPED_TRACE(c.text());
-  auto checker = Checker::create(c.text());
-  ASSERT_TRUE(bool(checker)) << llvm::toString(checker.takeError());
-  for (const char *target : {"sm_80", "sm_90a"}) {
-    SCOPED_TRACE(target);
-    expectGradients(c, runOnCPU(c, **checker, c.inputs()), **checker,
-                    [&](const std::vector<HostTensor> &all) {
-                      return interpret(c, target, **checker, all, /*backward=*/true,
-                                       /*fused=*/true);
-                    });
-  }
+  expectScheduledGradients(GetParam(), /*fused=*/true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, FusedSequenceGradients,

@@ -127,7 +127,7 @@ constexpr uint64_t kStep = 16;
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
 
 /// Give the rows of a step for which ptxas spills little where blocks of keys find their sequence.
-static constexpr int64_t kMostRowsOfSequences = 64;
+constexpr int64_t kMostRowsOfSequences = 64;
 
 /// The facts of a block that choose its line of a table.
 struct Facts {
