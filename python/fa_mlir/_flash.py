@@ -80,11 +80,14 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
                 signed = sign_probabilities(launch, sequences, *probabilities) if dropout_p else output.new_empty(0)
             return output, lse, signed
         known = find(function, q, k, v, sequences, choices)
+    launch = known.prepared
+    if launch.run_first is not None and not (with_lse or probabilities):
+        return launch.run_first(q, k, v, known.numbers), None, None
     rows = (q, k, v, *[sequences[i] for i in known.taken]) if sequences else (q, k, v)
     if with_lse or probabilities:
-        output, lse = known.prepared.run(rows, known.numbers)
+        output, lse = launch.run(rows, known.numbers)
         return output, lse, q.new_empty(0) if probabilities else None
-    return known.prepared.run(rows, known.numbers, True)[0], None, None
+    return launch.run(rows, known.numbers, True)[0], None, None
 
 
 def find(function, q, k, v, sequences, choices):
