@@ -540,8 +540,10 @@ def main():
         backward = ["--backward"] if options.backward and not tiles else []
         # Retyped, forward and gradients are compiled at once.
         backward += ["--dtype=" + options.retype] if options.retype and not tiles else []
+        backward += ["--fused"] if options.fused and not tiles else []
         name = os.path.join(os.path.basename(os.path.dirname(path)), os.path.basename(path))
         name += " " + options.retype if options.retype else ""
+        name += " fused" if options.fused and not tiles else ""
         work.append((name, text, tiles + backward))
         if not tiles:
             work.append((name + " unaligned", text, ["--unaligned"] + backward))
