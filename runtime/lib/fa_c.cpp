@@ -356,6 +356,10 @@ withModule(StringRef text, const fa_compile_options &options,
   if (options.threads < 0 || options.threads > kMaxThreads)
     return makeError("fa_compile_options.threads is " + std::to_string(options.threads) +
                      ", expected 0 (one per core) to " + std::to_string(kMaxThreads));
+  if (options.order < 0)
+    return makeError("fa_compile_options.order is " + std::to_string(options.order) +
+                     ", expected the number of one of the other orders, from 1, or 0; leave it out "
+                     "for the order that the compiler chooses");
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);

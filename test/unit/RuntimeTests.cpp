@@ -405,6 +405,14 @@ TEST(Compile, TakesEarlierVersionsOfItsOptions) {
   }
 }
 
+TEST(Compile, RefusesNumbersOfNoOrder) {
+  fa_compile_options options = fa_compile_options_default();
+  options.order = -1;
+  EXPECT_EQ(compileError(kCausal, &options),
+            "fa_compile_options.order is -1, expected the number of one of the other orders, from "
+            "1, or 0; leave it out for the order that the compiler chooses");
+}
+
 TEST(Compile, RefusesTheFusedFormOnCPUsAndBesideDeterministic) {
   fa_compile_options options = fa_compile_options_default();
   options.fused = 1;
