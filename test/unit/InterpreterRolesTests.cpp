@@ -175,6 +175,25 @@ TEST(InterpreterRoles, TMACopiesSlices) {
   expectRight(kHead + text, makeSample(kLoweredRoles));
 }
 
+/// kLoweredRoles whose role loads 4 elements of a row as a vector, too, which nobody reads.
+#define FULL_AND_VECTORS                                                                           \
+  "%full = tile.barriers arrivals(1) : !bars\n"                                                    \
+  "%vectors = tile.ring : !tile.ring<2 x 4xf32, #tile.swizzle<64>>"
+#define EXPECT_VECTOR "tile.barrier_expect %full[%stage] bytes(1040) : !bars"
+#define COPY_VECTOR(at)                                                                            \
+  "tile.copy %w[%j, %c0] dims [0, 1] to %s copy(tma) signal %full[%stage] : !v, !slot, !bars\n"    \
+  "%c4 = arith.constant 4 : index\n"                                                               \
+  "%vector = tile.slot_at %vectors[%stage] : !tile.ring<2 x 4xf32, #tile.swizzle<64>> -> "         \
+  "!tile.slot<4xf32, #tile.swizzle<64>>\n"                                                         \
+  "tile.copy %w[%j, " at "] dims [1] to %vector copy(tma) signal %full[%stage] : !v, "             \
+  "!tile.slot<4xf32, #tile.swizzle<64>>, !bars // vector"
+
+TEST(InterpreterRoles, TMACopiesVectors) {
+  std::string text = replaceLine(kLoweredRoles, "// full", FULL_AND_VECTORS);
+  text = replaceLine(replaceLine(text, "// expect", EXPECT_VECTOR), "// copy", COPY_VECTOR("%c4"));
+  expectRight(kHead + text, makeSample(kLoweredRoles));
+}
+
 class PlantedRolesFault : public testing::TestWithParam<Case> {};
 
 TEST_P(PlantedRolesFault, IsCaught) {
@@ -317,6 +336,11 @@ const Case kFaults[] = {
      "begins at -16 of a slice along dimension 0, of which the TMA copies nothing before its "
      "beginning",
      "// early"},
+    {"VectorWithin16Bytes",
+     kLoweredRoles,
+     {{"// full", FULL_AND_VECTORS}, {"// expect", EXPECT_VECTOR}, {"// copy", COPY_VECTOR("%c1")}},
+     "begins at element 1 of a row, and the TMA loads vectors at multiples of 16 bytes",
+     "// vector"},
     {"MissingExpect", kLoweredRoles, {{"// expect", ""}}, "waits for ever", "// before the put"},
     {"MissingCopy", kLoweredRoles, {{"// copy", ""}}, "waits for ever", "// before the put"},
     {"LoweredOnePutMore",
