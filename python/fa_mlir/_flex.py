@@ -298,9 +298,14 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     """Return _find_trace's result while torch.compile looks on: it guards what functions read, and what they compute of tensors
     alone is of its graph."""
     from ._record import describe, record
-    known = all([f is None or _is_made_outside(f) for f in (score_mod, mask_mod)])
-    if known or _hides_operations(score_mod) or _hides_operations(mask_mod):
-        return _find_known(score_mod, mask_mod, device, numbers)
+    if not _FOLLOWS_POW:
+        outside = all([f is None or _is_made_outside(f) for f in (score_mod, mask_mod)])
+        known = outside or _calls_pow(score_mod) or _calls_pow(mask_mod)
+        found = _find_known(score_mod, mask_mod, device, numbers) if known else None
+        if found is not None:
+            return found
+        if known and not outside:
+            raise NotImplementedError(HIDDEN)
     tensors: list[torch.Tensor] = []
     score = None if score_mod is None else record(score_mod, True, 5, device, tensors)
     mask = None if mask_mod is None else record(mask_mod, False, 4 + numbers, device, tensors)
@@ -308,34 +313,36 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     return traced, [_show(tensors[i], views) for i, views in order], sizes
 
 
-# What torch.compile does not hand to modes: of PyTorch 2.15 abs(x) too.
-_HIDDEN = frozenset(("pow", "hardswish", "hardsigmoid", *["abs"] * _TELLS_MADE))
+# Whether torch.compile can follow pow(x, n) of a tensor. Where it cannot, functions that may call it are traced as the objects that
+# they are, if they are made outside of what is compiled.
+_FOLLOWS_POW = _TELLS_MADE
 
 
 def _is_made_outside(function):
-    """Return whether a function is known to be made outside of what is compiled, for it is of no other function: what it calls
-    may hide operations, so it is traced as the object that it is."""
+    """Return whether a function is known to be made outside of what is compiled, for it is of no other function; what it calls
+    may call pow."""
     return (isinstance(function, types.FunctionType) and torch.compiler.is_dynamo_compiling()
             and "<locals>" not in getattr(function.__code__, "co_qualname", "<locals>"))
 
 
-def _hides_operations(function):
-    """Return whether a function calls what `_record` would not see, and may be traced as the object that it is: of functions with cells
-    those made outside of what is compiled have __get__.
+def _calls_pow(function):
+    """Return whether a function calls pow, and may be traced as the object that it is: of functions with cells those made outside of
+    what is compiled have __get__.
 
     The cells are not looked at: torch.compile could not follow a call afterwards.
     """
     return (isinstance(function, types.FunctionType) and torch.compiler.is_dynamo_compiling() and hasattr(function, "__get__")
-            and any([name in _HIDDEN for name in _names_of(function.__code__)]))
+            and "pow" in _names_of(function.__code__))
 
 
 def _find_known(score_mod, mask_mod, device, numbers):
-    """Return _find_compiled's result for functions made outside of what is compiled: it guards what they are made of."""
+    """Return _find_compiled's result for functions made outside of what is compiled: it guards what they are made of. None where they
+    depend on what it does not watch."""
     tensors: list[torch.Tensor] = []
     try:
         _fingerprint((score_mod, mask_mod), tensors)
     except _Unknown:
-        raise NotImplementedError(HIDDEN)
+        return None
     traced, order, sizes, reads = _find_constants(score_mod, mask_mod, str(device), numbers)
     for index, kind in reads:
         for number in _ATTRIBUTES[kind](tensors[index]):

@@ -3,6 +3,7 @@
 A function that is made inside of what is compiled is no object yet that `_translate` could trace. It is called with scalars of the
 graph instead, while a TorchFunctionMode notes each operation that they go into, as constants; these are played back to
 `_translate` as a function. What the function computes of other tensors alone stays in the graph, and the results are captured.
+Some operations torch.compile puts into its graph without handing them to modes; these are read there, when their results are used.
 
 The scalars are on the device "meta": nothing computes them, and what was made of one by an operation that the mode does not see
 cannot be taken for a captured tensor.
@@ -10,9 +11,12 @@ cannot be taken for a captured tensor.
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Callable
 
 import torch
+from torch._dynamo.comptime import comptime
+from torch.compiler import is_dynamo_compiling
 from torch.overrides import TorchFunctionMode
 
 from ._attention import constant
@@ -28,24 +32,107 @@ _RANDOM = frozenset(("rand", "randn", "randint", "randperm", "rand_like", "randn
 _OF_VALUES = frozenset(("__bool__", "__int__", "__float__", "__index__", "__contains__", "__len__", "__iter__", "item", "tolist", "numpy",
                         "is_nonzero", "equal", "allclose"))
 _OF_GRADIENTS = frozenset(("requires_grad", "is_leaf", "grad_fn", "register_hook", "retain_grad", "requires_grad_"))
+# What changes a tensor, beside names that end in an underscore; "iadd" is of `x += y`.
+_CHANGES = frozenset(("set", "setitem", "iadd", "iand", "ifloordiv", "ilshift", "imatmul", "imod", "imul", "ior", "ipow", "irshift",
+                      "isub", "itruediv", "ixor"))
+# What modes may not see, where the graph has it with values and numbers alone.
+_UNSEEN = {"abs": operator.abs, "pow": operator.pow, "hardswish": torch.nn.functional.hardswish,
+           "hardsigmoid": torch.nn.functional.hardsigmoid}
+
+
+def _may_change(name: str, args: Any, kwargs: Any) -> bool:
+    """Return whether an operation may change one of its arguments."""
+    return (name.endswith("_") and not name.endswith("__") or name.strip("_") in _CHANGES or "out" in kwargs
+            or any([x is True for x in (*args, *kwargs.values())]))  # such as `inplace`
+
+
+# What one of the functions below found in the graph that torch.compile makes; it holds a lock meanwhile.
+_noted: list[Any] = []
+
+
+def _get_nodes(context: Any) -> dict[Any, int]:
+    """Return the nodes of the local `values` of what is compiled, with their indices."""
+    nodes: dict[Any, int] = {}
+    for index, value in enumerate(context.get_local("values").as_proxy()):
+        if hasattr(value, "node"):  # no number, as of a size
+            nodes.setdefault(value.node, index)
+    return nodes
+
+
+def _note_origin(context: Any) -> None:
+    """Note the operations, by name and with their arguments, that make the local `x` of `values`; none where it is not made so."""
+    nodes, node = _get_nodes(context), context.get_local("x").as_proxy().node
+    first, count = next(iter(nodes)), len(context.get_local("values").as_proxy())
+
+    def visit(x: Any) -> tuple[str, Any]:
+        if isinstance(x, (int, float)) and not isinstance(x, bool):
+            return "constant", x
+        if x not in nodes:
+            name = next((name for name, function in _UNSEEN.items() if getattr(x, "target", None) is function), None)
+            if name is None or any([y is not False for y in x.kwargs.values()]):  # `inplace` may be False
+                raise LookupError
+            _noted.append((name, tuple([visit(y) for y in x.args if y is not False])))
+            nodes[x] = count + len(_noted) - 1
+        return "value", nodes[x]
+    _noted.clear()
+    try:
+        visit(node)
+    except LookupError:
+        _noted.clear()
+    while context.get_local("needs_gradients").as_python_constant() and node is not first and node.op != "root":
+        if "grad" in str(node.target) or "inference" in str(node.target):  # such as torch.no_grad, which may hold or be over
+            _noted.clear()
+        node = node.prev
+
+
+def _note_changes(context: Any) -> None:
+    """Note operations that are of no value in `values`, and may change one."""
+    nodes = _get_nodes(context)
+    node, made = next(iter(nodes)), set(nodes)
+    _noted.clear()
+    while node.op != "root":
+        if node not in nodes and not made.isdisjoint(node.all_input_nodes):
+            made.add(node)
+            name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+            if _may_change(name, node.args, node.kwargs):
+                _noted.append(name)
+        node = node.next
+
+
+@torch.compiler.assume_constant_result
+def _get_noted() -> tuple[Any, ...]:
+    return tuple(_noted)
 
 
 class _Recorder(TorchFunctionMode):
     """Notes what one function does: `entries` are operations on `values`, the function's arguments before the results, and on
     `tensors`, those that it reads, which several may share."""
 
-    def __init__(self, is_score: bool, values: list[torch.Tensor], tensors: list[torch.Tensor], device: torch.device) -> None:
+    def __init__(self, is_score: bool, values: list[Any], tensors: list[torch.Tensor], device: torch.device) -> None:
         super().__init__()
         self.is_score, self.values, self.tensors, self.device = is_score, values, tensors, device
         self.entries: list[Entry] = []
         self.has_gradients = torch.is_grad_enabled()
+        self.has_changes = False
 
     def find(self, x: torch.Tensor) -> int:
         """Return the index of a value, -1 of other tensors."""
         for index in range(len(self.values) - 1, -1, -1):
             if self.values[index] is x:
                 return index
-        return -1
+        return self.recover(x) if is_dynamo_compiling() and x.device.type == "meta" else -1
+
+    def recover(self, x: torch.Tensor) -> int:
+        """Return the index of a value by an operation that this did not see, noted now; -1 of other tensors."""
+        if self.has_changes:  # before or after that operation
+            return -1
+        values, needs_gradients = self.values, self.is_score and self.has_gradients
+        comptime(_note_origin)
+        origin = _get_noted()
+        for index, (name, args) in enumerate(origin):
+            self.entries.append((_UNSEEN[name], args, ()))
+            values.append(x if index + 1 == len(origin) else None)
+        return len(values) - 1 if origin else -1
 
     def has_value(self, arguments: Any) -> bool:
         for x in arguments:
@@ -97,7 +184,7 @@ class _Recorder(TorchFunctionMode):
             self.values.append(result)
             return result
         first = len(self.values)
-        self.values.append(self.values[0])  # stands for all, which nothing else is
+        self.values.append(None)  # stands for all, which no argument is
         for index, x in enumerate(result):
             self.entries.append((_pick, (("value", first), ("constant", index)), ()))
             self.values.append(x)
@@ -124,9 +211,10 @@ class _Recorder(TorchFunctionMode):
         if name in ("__getitem__", "getitem"):
             return self.add(_get_item, args, {}, _make_element(*args))
         result = function(*[self.move(x, META) for x in args], **{key: self.move(x, META) for key, x in kwargs.items()})
-        if isinstance(result, (torch.Tensor, tuple, list)):
-            return self.add(function, args, kwargs, result)
-        return result  # such as a dtype
+        if isinstance(result, (torch.Tensor, tuple, list)):  # not such as a dtype
+            result = self.add(function, args, kwargs, result)
+        self.has_changes = self.has_changes or _may_change(name, args, kwargs)
+        return result
 
 
 def _pick(results: Any, index: int) -> Any:
@@ -152,7 +240,11 @@ def record(function: Callable[..., Any], is_score: bool, count: int, device: tor
     recorder = _Recorder(is_score, list(scalars), tensors, device)
     with recorder:
         result = function(*scalars)
-    result = recorder.freeze(result)
+    result, values = recorder.freeze(result), recorder.values
+    if is_dynamo_compiling():
+        comptime(_note_changes)
+        if _get_noted():
+            raise Untranslatable(HIDDEN)
     return tuple(recorder.entries), result
 
 

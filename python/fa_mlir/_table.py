@@ -9,8 +9,8 @@ class Untranslatable(NotImplementedError):
     """Something in a mask or a score that has no translation; the message says where and what to write."""
 
 
-HIDDEN = ("a mask or a score has an operation that PyTorch does not hand on while it compiles, as abs(x), pow(x, n) and hardswish in some "
-          "versions; write it as a method or an operator, as x.abs(), or make the function outside of what is compiled")
+HIDDEN = ("a mask or a score has an operation that PyTorch does not hand on while it compiles, as pow(x, n) in some versions, and abs(x) and "
+          "hardswish where tensors are changed in place or gradients are off; write it as a method or an operator, as x.abs() and x ** n")
 
 
 # What integers may be: any, and those of positions and sizes.

@@ -21,6 +21,7 @@ if torch:
     from torch.nn.attention.flex_attention import and_masks, create_block_mask, flex_attention, or_masks
 
 BATCH, HEADS = 2, 4
+VERSION = tuple(map(int, torch.__version__.split(".")[:2])) if torch else ()
 
 
 def make_functions(length):
@@ -417,8 +418,15 @@ def on_each_device(test):
     return run
 
 
+NEAR = types.SimpleNamespace(size=5)
+
+
+def within_window(b, h, q_idx, kv_idx):
+    return abs(q_idx - kv_idx) < NEAR.size
+
+
 @needs_torch
-@unittest.skipUnless(torch and tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 11), "needs PyTorch >= 2.11")
+@unittest.skipUnless(VERSION >= (2, 11), "needs PyTorch >= 2.11")
 class Compiled(unittest.TestCase):
     """torch.compile(fullgraph=True): functions of a compiled region's inputs."""
 
@@ -621,20 +629,66 @@ class Compiled(unittest.TestCase):
                 compiled(q, k, v, score, None)
 
     @on_each_device
-    def test_built_in_functions(self):
-        """What PyTorch does not hand on while it compiles, as abs(x) in some versions, is traced where a function is made outside."""
+    def test_unseen_operations(self):
+        """What PyTorch does not hand on while it compiles, as abs(x) in some versions, is read in its graph."""
         q, k, v = draw(16)
-        step, compiled = self.make()
-        slopes = torch.rand(HEADS)
-        score = lambda s, b, h, i, j: s - slopes[h] * abs(i - j)
-        torch.testing.assert_close(compiled(q, k, v, score, None), step(q, k, v, score, None))
-        inside = lambda q: fa_mlir.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s - slopes[h] * abs(i - j))
-        try:
-            result = torch.compile(inside, fullgraph=True, backend="eager")(q)
-        except Exception as error:
-            self.assertRegex(str(error), "write it as a method")
-        else:
-            torch.testing.assert_close(result, inside(q))
+        slopes, hardswish = torch.rand(HEADS), torch.nn.functional.hardswish
+        power = pow if VERSION >= (2, 15) else lambda x, n: x ** n
+        near = lambda x: power(abs(x), 2) < 30
+
+        def score(s, b, h, i, j):
+            distance, other = abs(i - j), abs(j - i)
+            return hardswish(s) - slopes[h] * distance + other / (distance + 1) + abs(torch.nn.functional.hardsigmoid(abs(s)))
+        mask = and_masks(lambda b, h, i, j: i >= j, lambda b, h, i, j: near(i - j))
+        calls = {"outside": lambda q: fa_mlir.flex_attention(q, k, v, score, mask),
+                 "inside": lambda q: fa_mlir.flex_attention(q, k, v, lambda *x: score(*x),
+                                                            and_masks(lambda *x: mask(*x), lambda b, h, i, j: abs(j) < 9)),
+                 "result": lambda q: fa_mlir.flex_attention(q, k, v, lambda s, b, h, i, j: abs(s)),
+                 "of a module": lambda q: fa_mlir.flex_attention(q, k, v, None, within_window)}
+        for name, call in calls.items():
+            torch._dynamo.reset()
+            compiled = torch.compile(call, fullgraph=True, backend="eager")
+            for NEAR.size in (5, 3) if name == "of a module" else (5,):
+                with self.subTest(name, window=NEAR.size):
+                    torch.testing.assert_close(compiled(q), call(q))
+
+    @on_each_device
+    def test_unseen_operations_where_it_matters_when(self):
+        """What is read in the graph is not known to be before or after a change, or with gradients: it is right, or refused."""
+        q, k, v = draw(16)
+
+        def added(s, b, h, i, j):
+            distance = i - j
+            before = abs(distance)
+            distance += 3
+            return s + before * distance
+
+        def changed(s, b, h, i, j):
+            distance = s - j
+            before = abs(distance)
+            torch.nn.functional.relu(distance, True)
+            return s + before * distance
+
+        def unseen(s, b, h, i, j):
+            double = s * 2
+            torch.nn.functional.hardswish(double, inplace=True)
+            return double
+
+        def cut(s, b, h, i, j):
+            with torch.no_grad():
+                size = abs(s)
+            return s + size
+        for score in (added, changed, unseen, cut):
+            torch._dynamo.reset()
+            with self.subTest(score.__name__):
+                call = lambda q: fa_mlir.flex_attention(q, k, v, score_mod=lambda *x: score(*x))
+                try:
+                    result = torch.compile(call, fullgraph=True, backend="eager")(q)
+                except Exception as error:
+                    self.assertRegex(str(error), "write it as a method|gradients are off")
+                else:
+                    self.assertIsNot(score, cut)
+                    torch.testing.assert_close(result, call(q))
 
 
 @needs_torch
