@@ -167,7 +167,7 @@ class Launch:
         if only_first:
             output, memory = make(*self.outputs[0]), make(*self.workspace_and_second)
             outputs, workspace = [output], memory.data_ptr()
-            addresses = (*[x.data_ptr() for x in inputs], output.data_ptr(), workspace + self.second)
+            addresses = [*[x.data_ptr() for x in inputs], output.data_ptr(), workspace + self.second]
         else:
             outputs, workspace = [make(*x) for x in self.outputs], None
             if self.workspace:
