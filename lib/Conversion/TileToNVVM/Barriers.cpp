@@ -27,7 +27,15 @@ using namespace mlir::fa::nvvm;
 LogicalResult Emitter::allocateShared() {
   Block &block = source.getBody().front();
   SmallVector<tile::RingOp> all(block.getOps<tile::RingOp>());
-  auto alignment = [](tile::RingOp ring) { return ring.getType().getSlot().alignment(); };
+  // A ring begins where those that lie in its memory may.
+  llvm::DenseMap<Value, int64_t> alignments;
+  for (tile::RingOp ring : all) {
+    int64_t own = ring.getType().getSlot().alignment();
+    for (Value holder : {ring.getResult(), ring.getWithin()})
+      if (holder)
+        alignments[holder] = std::max(alignments[holder], own);
+  }
+  auto alignment = [&](tile::RingOp ring) { return alignments.at(ring.getResult()); };
   llvm::sort(all, [&](tile::RingOp a, tile::RingOp b) {
     return alignment(a) == alignment(b) ? a->isBeforeInBlock(b) : alignment(a) > alignment(b);
   });
@@ -35,6 +43,7 @@ LogicalResult Emitter::allocateShared() {
     if (ring.getWithin())
       continue;
     tile::RingType type = ring.getType();
+    sharedBytes = llvm::alignTo(sharedBytes, alignment(ring));
     rings[ring.getResult()] = sharedBytes;
     sharedBytes += type.getSlot().strideInBytes() * type.getStages();
   }

@@ -199,3 +199,21 @@ tile.func @alignments(%i: index) grid affine_map<() -> (3)> sizes [] attributes 
   tile.write %v3, %p3 : tensor<8x64xf16, #t3>, !s3
   tile.return
 }
+
+// A ring that lends its memory begins where the borrower may, at a multiple of 1024 bytes: before the vector, though that
+// stands first and both hold one row.
+// CHECK-LABEL: llvm.func @lent(
+// CHECK-DAG: %[[VECTOR:.*]] = arith.constant 8192 : i32
+// CHECK-DAG: %[[SYMBOL:.*]] = llvm.mlir.addressof @shared_memory : !llvm.ptr<3>
+// CHECK-DAG: %[[START:.*]] = llvm.ptrtoint %[[SYMBOL]]
+// CHECK: arith.addi %[[START]], %[[VECTOR]] : i32
+tile.func @lent(%t0: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %v = tile.ring : !tile.ring<1 x 64xf32, #tile.swizzle<128>>
+  %sums = tile.ring : !tile.ring<1 x 2048xf32, #tile.swizzle<128>>
+  %out = tile.ring in(%sums at 0 : !tile.ring<1 x 2048xf32, #tile.swizzle<128>>) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  %c0 = arith.constant 0 : index
+  %t = arith.constant dense<1.0> : tensor<64xf32, #rows>
+  %s = tile.slot_at %v[%c0] : !tile.ring<1 x 64xf32, #tile.swizzle<128>> -> !tile.slot<64xf32, #tile.swizzle<128>>
+  tile.write %t, %s : tensor<64xf32, #rows>, !tile.slot<64xf32, #tile.swizzle<128>>
+  tile.return
+}
