@@ -28,7 +28,7 @@ LogicalResult Emitter::allocateShared() {
   Block &block = source.getBody().front();
   SmallVector<tile::RingOp> all(block.getOps<tile::RingOp>());
   // A ring begins where those that lie in its memory may.
-  llvm::DenseMap<Value, int64_t> alignments;
+  DenseMap<Value, int64_t> alignments;
   for (tile::RingOp ring : all) {
     int64_t own = ring.getType().getSlot().alignment();
     for (Value holder : {ring.getResult(), ring.getWithin()})
