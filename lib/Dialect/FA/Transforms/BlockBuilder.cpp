@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// How many rows places of sums are multiples of: those of a box of accumulators (`#tile.order`).
-static constexpr int64_t kRowsOfPlaces = 16;
+/// The dimension of rows in what has places: that is of sequences in a row and has no batch.
+static constexpr int64_t kDimOfPlaces = 1;
 
 std::pair<Value, double> fa::splitProduct(Value value) {
   constexpr double kMost = 0x1p60;
@@ -139,13 +139,10 @@ SmallVector<Axis> fa::axesOfParts(ArrayRef<Axis> axes, Value query, Value key) {
   return parts;
 }
 
-/// The dimension of rows in what has places: that is of sequences in a row and has no batch.
-static constexpr int64_t kDimOfPlaces = 1;
-
-DenseI64ArrayAttr fa::placesOf(Value starts, MLIRContext *context) {
+DenseI64ArrayAttr fa::placesOf(Value starts, int64_t box, MLIRContext *context) {
   SmallVector<int64_t> places;
   if (auto argument = dyn_cast_if_present<BlockArgument>(starts))
-    places = {kDimOfPlaces, argument.getArgNumber(), kRowsOfPlaces};
+    places = {kDimOfPlaces, argument.getArgNumber(), box};
   return DenseI64ArrayAttr::get(context, places);
 }
 
@@ -294,25 +291,22 @@ Value BlockBuilder::slice(Value tensor, const Part &part, int64_t dim) {
   return tile::SliceOp::create(b, loc, type, tensor, dim, start, part.size);
 }
 
-Value BlockBuilder::findPlace() {
-  Value box = index(kRowsOfPlaces);
+BlockBuilder::Part BlockBuilder::placeOf(int64_t rowsOfBox) {
+  Value box = index(rowsOfBox);
   Value first =
       arith::AddIOp::create(b, loc, arith::DivUIOp::create(b, loc, rows.start, box), batch);
-  return named(arith::MulIOp::create(b, loc, first, box), "place");
+  Value start = named(arith::MulIOp::create(b, loc, first, box), "place");
+  Value filled = arith::AddIOp::create(b, loc, rows.size, index(rowsOfBox - 1));
+  filled = arith::DivUIOp::create(b, loc, filled, box);
+  return {start, arith::MulIOp::create(b, loc, filled, box)};
 }
 
 Value BlockBuilder::sumsOf(Value tensor) {
-  if (!rows.start)
-    return tensor;
-  Value box = index(kRowsOfPlaces);
-  Value place = findPlace();
-  Value filled = arith::AddIOp::create(b, loc, rows.size, index(kRowsOfPlaces - 1));
-  filled = arith::MulIOp::create(b, loc, arith::DivUIOp::create(b, loc, filled, box), box);
-  return slice(tensor, Part{place, filled}, kDimOfPlaces);
+  return rows.start ? slice(tensor, placeOf(kRowsOfSums), kDimOfPlaces) : tensor;
 }
 
 Value BlockBuilder::numbersOf(Value tensor) {
-  return rows.start ? slice(tensor, Part{findPlace(), rows.size}, kDimOfPlaces) : rowsOf(tensor);
+  return rows.start ? slice(tensor, placeOf(kRowsOfNumbers), kDimOfPlaces) : rowsOf(tensor);
 }
 
 Value &BlockBuilder::at(Axis axis) {
@@ -417,9 +411,35 @@ void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
 
 void BlockBuilder::storeNumbers(Value numbers, Value view) {
   int64_t rank = cast<tile::ViewType>(view.getType()).getRank();
-  Value indices[] = {batch, head, row};
-  tile::StoreOp::create(b, loc, numbers, numbersOf(view), ArrayRef(indices).take_back(rank),
-                        ArrayRef<int64_t>{rank - 1});
+  auto store = [&](Value value, Value rowsOfView, Value first) {
+    Value indices[] = {batch, head, first};
+    tile::StoreOp::create(b, loc, value, rowsOfView, ArrayRef(indices).take_back(rank),
+                          ArrayRef<int64_t>{rank - 1});
+  };
+  if (!rows.start) {
+    store(numbers, rowsOf(view), row);
+    return;
+  }
+  Part place = placeOf(kRowsOfNumbers);
+  store(numbers, slice(view, Part{place.start, rows.size}, kDimOfPlaces), row);
+  // The block of the sequence's last row fills the box.
+  Value step = TileSizeOp::create(b, loc, b.getIndexType(), Axis::rows);
+  Value next = arith::AddIOp::create(b, loc, row, step);
+  auto compare = [&](arith::CmpIPredicate predicate, Value x) -> Value {
+    return arith::CmpIOp::create(b, loc, predicate, x, rows.size);
+  };
+  Value hasRows = compare(arith::CmpIPredicate::slt, row);
+  Value isLast = compare(arith::CmpIPredicate::sge, next);
+  Value rest = arith::SubIOp::create(b, loc, place.size, rows.size);
+  Value count = arith::SelectOp::create(b, loc, arith::AndIOp::create(b, loc, hasRows, isLast),
+                                        rest, index(0));
+  Value behind = slice(
+      view, Part{arith::AddIOp::create(b, loc, place.start, rows.size), rest}, kDimOfPlaces);
+  Value zeros = splat(0.0, cast<RankedTensorType>(numbers.getType()));
+  auto loop = scf::ForOp::create(b, loc, index(0), count, step);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  store(zeros, behind, loop.getInductionVar());
 }
 
 void BlockBuilder::accumulate(Value value, Value sums) {

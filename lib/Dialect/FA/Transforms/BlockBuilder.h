@@ -121,8 +121,8 @@ struct BlockBuilder {
   /// Return what a tensor or view of sums of rows, which kernels add to, has of the block's
   /// sequence: of sequences in a row, each has a place of whole boxes (`placesOf`).
   Value sumsOf(Value tensor);
-  /// Return what a tensor or view of numbers at rows, in places as sums have them, has of the
-  /// block's sequence: it begins at a multiple of what TMA loads.
+  /// Return what a tensor or view of numbers at rows, in places, has of the block's sequence: whole
+  /// boxes, so that loops over rows load whole vectors.
   Value numbersOf(Value tensor);
   /// Load the tile's rows of a B x Hq x Sq x D tensor or view, or its keys of a B x Hk x Sk x D
   /// tensor, D static; without B where they are of sequences in a row.
@@ -134,7 +134,8 @@ struct BlockBuilder {
   /// have one more, the size of a head; it runs along rows and keys, and along that. Of sequences
   /// in a row views have no b, and what is beyond the block's sequence is not stored.
   void store(Value tile, Value view, ArrayRef<Axis> axes);
-  /// Store numbers of the tile's rows in their places (`numbersOf`).
+  /// Store numbers of the tile's rows in their places (`numbersOf`), with 0 behind a sequence's last
+  /// row.
   void storeNumbers(Value numbers, Value view);
   /// Add a tile of rows to sums in memory (`sumsOf`) by atomics, at its rows and its head.
   void accumulate(Value tile, Value sums);
@@ -193,8 +194,8 @@ private:
   void begin(MapBlocksOp block);
   const Part &partOf(Axis axis) { return axis == Axis::rows ? rows : keys; }
   Part findPart(Value tensor, Value starts, Value lengths);
-  /// Return where the sequence's place begins.
-  Value findPlace();
+  /// Return the sequence's place in what has places of whole boxes.
+  Part placeOf(int64_t rowsOfBox);
   Value slice(Value tensor, Axis axis, int64_t dim) { return slice(tensor, partOf(axis), dim); }
   Value slice(Value tensor, const Part &part, int64_t dim);
   /// Return how many query heads read a key head; null where it is known to be one.
@@ -225,13 +226,17 @@ DenseI64ArrayAttr sizesOf(ArrayRef<Axis> axes, Value query, Value key);
 /// Return such pairs for a tensor with the dimensions of an argument.
 DenseI64ArrayAttr sizesOf(Value argument);
 
+/// How many rows boxes of places have: of sums as many as boxes of accumulators (`#tile.order`), of
+/// numbers what steps over rows divide.
+constexpr int64_t kRowsOfSums = 16, kRowsOfNumbers = 128;
+
 /// Return what `fa.places` says of sums or numbers at rows of sequences in a row, which begin at
-/// `starts`, an argument of the entry: each has a place that begins at a box of accumulators;
-/// nothing where there are no starts.
+/// `starts`, an argument of the entry: each has a place of whole boxes of `box` rows; nothing where
+/// there are no starts.
 ///
-/// Sequence b, from starts[b] on, has the rows from (floor(starts[b] / 16) + b) * 16 on: enough
+/// Sequence b, from starts[b] on, has the rows from (floor(starts[b] / box) + b) * box on: enough
 /// before those of b + 1, wherever that begins, so that no kernel counts the boxes before.
-DenseI64ArrayAttr placesOf(Value starts, MLIRContext *context);
+DenseI64ArrayAttr placesOf(Value starts, int64_t box, MLIRContext *context);
 
 /// Emit a kernel that sets a tensor of f32 with the dimensions of `axes` to 0, where others store
 /// but what sequences have.

@@ -269,6 +269,45 @@ bool tile::isNonNegative(Value value, int64_t depth) {
          isNonNegative(op->getOperand(0), depth) && isNonNegative(op->getOperand(1), depth);
 }
 
+/// Return what is rounded up to a multiple of a constant, x of (x + c - 1) / c * c; null where it is
+/// none, or may be negative.
+static Value roundedUp(Value value) {
+  APInt times, by, shift;
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  if (!product || !matchPattern(product.getRhs(), m_ConstantInt(&times)))
+    return {};
+  Operation *quotient = product.getLhs().getDefiningOp();
+  if (!isa_and_nonnull<arith::DivUIOp, arith::DivSIOp>(quotient) ||
+      !matchPattern(quotient->getOperand(1), m_ConstantInt(&by)))
+    return {};
+  auto sum = quotient->getOperand(0).getDefiningOp<arith::AddIOp>();
+  if (!sum || !matchPattern(sum.getRhs(), m_ConstantInt(&shift)))
+    return {};
+  bool isWhole = times.isStrictlyPositive() && times == by && shift == times - 1;
+  return isWhole && isNonNegative(sum.getLhs()) ? sum.getLhs() : Value();
+}
+
+bool tile::isAtMost(Value value, Value bound, int64_t depth) {
+  if (value == bound)
+    return true;
+  if (depth-- == 0)
+    return false;
+  auto isEachAtMost = [&](Value x, Value y) {
+    return isAtMost(x, bound, depth) && isAtMost(y, bound, depth);
+  };
+  if (matchPattern(value, m_Zero()) && isNonNegative(bound, depth))
+    return true;
+  if (Value size = roundedUp(bound); size && isAtMost(value, size, depth))
+    return true;
+  if (auto least = value.getDefiningOp<arith::MinSIOp>())
+    return isAtMost(least.getLhs(), bound, depth) || isAtMost(least.getRhs(), bound, depth);
+  if (auto greatest = value.getDefiningOp<arith::MaxSIOp>())
+    return isEachAtMost(greatest.getLhs(), greatest.getRhs());
+  if (auto select = value.getDefiningOp<arith::SelectOp>())
+    return isEachAtMost(select.getTrueValue(), select.getFalseValue());
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Extents
 //===----------------------------------------------------------------------===//

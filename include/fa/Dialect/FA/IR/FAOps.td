@@ -237,8 +237,8 @@ def FA_PairwiseOp : FA_Op<"pairwise", [Pure, IsolatedFromAbove, AttrSizedOperand
     Starts and lengths are those of `fa.attention`, of rows and of columns: with them b, i, j, sq and
     sk are those of a sequence, and sums at rows or keys of no sequence are not written. The last
     `row_captures` captures have a number for each row, of B x Hq x Sq, or, with starts, of Hq x rows of
-    places: that of sequence b begins at row (floor(starts[b] / 16) + b) * 16. Regions read them at b, h,
-    i, or at h, i.
+    places: that of sequence b has whole boxes of 128, from row (floor(starts[b] / 128) + b) * 128 on, with
+    numbers behind its last row, too. Regions read them at b, h, i, or at h, i.
 
     Gradients of attention are such sums (`fa-generate-backward`), and so are theirs: the op is
     closed under differentiation (`docs/gradients.md`).

@@ -56,6 +56,10 @@ int64_t divisorOf(Value value, int64_t depth = 16);
 /// products of a few sizes do not wrap.
 bool isNonNegative(Value value, int64_t depth = 16);
 
+/// Return whether an index is at most another one, seen up to `depth` ops away: as minima, maxima,
+/// selects and multiples that are rounded up say.
+bool isAtMost(Value value, Value bound, int64_t depth = 16);
+
 /// Emit the extent of a dimension of the grid: an expression over sizes, which are not
 /// negative, as values of the type. Divisors are positive constants; quotients are rounded
 /// down, or up for ceildiv, whatever their sign.

@@ -282,7 +282,7 @@ void Backward::prepareRows() {
   if (starts)
     placed.back() = ShapedType::kDynamic;
   SmallVector<Type> types(2, type.clone(placed));
-  SmallVector<Attribute> places(2, placesOf(starts, b.getContext()));
+  SmallVector<Attribute> places(2, placesOf(starts, kRowsOfNumbers, b.getContext()));
   ArrayRef<Axis> axes = ArrayRef(kRowAxes).drop_front(starts ? 1 : 0);
   SmallVector<Attribute> sizes(2, sizesOf(axes, query, key));
   SmallVector<Axis> sinkAxes = axesOfParts(kRowAxes, query, key);
@@ -293,7 +293,7 @@ void Backward::prepareRows() {
     if (starts)
       shape.insert(shape.begin(), 1);
     types.push_back(type.clone(shape));
-    places.push_back(placesOf(/*starts=*/Value(), b.getContext()));
+    places.push_back(placesOf(/*starts=*/Value(), kRowsOfNumbers, b.getContext()));
     // Rows of no sequence add nothing.
     if (op.hasSequences())
       zeros.push_back(makeZeros(b, loc, name + "_zero", cast<RankedTensorType>(types.back()),

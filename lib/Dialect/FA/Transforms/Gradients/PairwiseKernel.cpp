@@ -46,7 +46,7 @@ void PairwiseKernel::findSums() {
       sharedSums[output.result] = r.sumsOf(getView(output));
     Value starts = hasPlaces(output) ? op.getQueryStarts() : Value();
     any |= !!starts;
-    places.push_back(placesOf(starts, op.getContext()));
+    places.push_back(placesOf(starts, kRowsOfSums, op.getContext()));
   }
   if (any)
     block->setAttr(FADialect::kPlacesAttr, builder.getArrayAttr(places));
@@ -235,7 +235,7 @@ Value PairwiseKernel::zeros(const Output &output) {
   RankedTensorType type = RankedTensorType::get({kWhole}, b.getF32Type());
   Value view = block.getResultView(0);
   if (starts) {
-    block->setAttr(FADialect::kPlacesAttr, builder.getArrayAttr(placesOf(starts, op.getContext())));
+    block->setAttr(FADialect::kPlacesAttr, builder.getArrayAttr(placesOf(starts, kRowsOfSums, op.getContext())));
     inner.enter(block, like, op.getColumns().front(), op.getSequences());
     view = inner.sumsOf(view);
     first = {inner.head, inner.row};

@@ -114,6 +114,16 @@ static bool isVectorOfLoop(LoadOp load) {
          canProducerLoad(load);
 }
 
+/// Return whether a vector that each step of a loop loads, of as many elements as a step has, ends
+/// where its slice does, or before.
+static bool isWithinSlice(LoadOp load, SliceOp slice) {
+  int64_t size = cast<RankedTensorType>(load.getResult().getType()).getDimSize(0);
+  auto argument = dyn_cast<BlockArgument>(load.getIndices().back());
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  return loop && loop.getInductionVar() == argument && divisorOf(argument) % size == 0 &&
+         divisorOf(slice.getSize()) % size == 0 && isAtMost(loop.getUpperBound(), slice.getSize());
+}
+
 /// Load a vector from what its slice is one of, which may go on behind the slice's end: elements
 /// from there on become 0 in registers. (TMA clips slices along dimensions whose strides are
 /// multiples of 16 bytes alone.)
@@ -130,6 +140,11 @@ static LoadOp loadBeyondSlice(LoadOp load) {
   indices.back() = arith::AddIOp::create(b, loc, slice.getStart(), first);
   auto whole = LoadOp::create(b, loc, tile, slice.getSource(), indices, load.getDims());
   markRole(whole, roleOf(load));
+  if (isWithinSlice(load, slice)) {
+    load.getResult().replaceAllUsesWith(whole.getResult());
+    load.erase();
+    return whole;
+  }
   Value rest = arith::SubIOp::create(b, loc, slice.getSize(), first);
   rest = arith::MinSIOp::create(b, loc, rest, index(tile.getNumElements()));
   rest = arith::MaxSIOp::create(b, loc, rest, index(0));

@@ -11,9 +11,15 @@
 
 // Blocks find their sequence, of rows or of keys, and store to its slice.
 // CHECK:      fa.map_blocks @packed_backward_prepare over(%[[Q:[a-z0-9]+]]) starts(%[[CU:[a-z0-9]+]]) axes(h, rows by ?)
-// CHECK-SAME:   fa.places = [array<i64: 1, 5, 16>, array<i64: 1, 5, 16>]
+// CHECK-SAME:   fa.places = [array<i64: 1, 5, 128>, array<i64: 1, 5, 128>]
 // CHECK:        %[[LSE:.*]] = tile.slice %{{.*}} dim 1 from %{{.*}} size %{{.*}} : !tile.view<8x?xf32>
 // CHECK-NEXT:   tile.store %{{.*}}, %[[LSE]]
+// The block of the last row fills its box with 0.
+// CHECK:        %[[REST:.*]] = arith.subi %{{.*}}, %{{.*}} : index
+// CHECK:        %[[COUNT:.*]] = arith.select %{{.*}}, %[[REST]], %{{.*}} : index
+// CHECK:        %[[BEHIND:.*]] = tile.slice %{{.*}} dim 1 from %{{.*}} size %[[REST]] : !tile.view<8x?xf32>
+// CHECK:        scf.for %[[AT:.*]] = %{{.*}} to %[[COUNT]]
+// CHECK-NEXT:     tile.store %{{.*}}, %[[BEHIND]][%{{.*}}, %[[AT]]]
 // What is added to a bias, and what each key adds to slopes, begins as zeros: some keys are of no sequence.
 // CHECK:      fa.map_blocks @packed_backward_rows_zero
 // CHECK:      fa.map_blocks @packed_backward_rows over(%[[Q]]) starts(%[[CU]]) inits(%{{.*}}) axes(h, rows by ?)
@@ -64,12 +70,14 @@ func.func @number(%q: tensor<8x?x64xbf16> {fa.name = "q"}, %k: tensor<2x?x64xbf1
 // FUSED:        tile.store %{{.*}}, %[[PLACE]]
 // FUSED:      %[[R:.*]]:3 = fa.map_blocks @fused_backward_keys over(%{{.*}}) starts(%[[CU]]) inits(%[[ZERO]]) axes(hk, keys by ?)
 // FUSED-SAME:   fa.places = [array<i64>, array<i64>, array<i64: 1, 3, 16>]
-// LSE and delta lie there, too, as long as the sequence is.
+// LSE and delta have places of whole boxes, too, which are longer.
 // FUSED:        %[[FIRST:.*]] = arith.divui %[[START:.*]], %[[BOX:.*]] : index
 // FUSED-NEXT:   %[[NUMBER:.*]] = arith.addi %[[FIRST]], %[[B:.*]] : index
 // FUSED-NEXT:   %[[FROM:.*]] = arith.muli %[[NUMBER]], %[[BOX]] : index
-// FUSED-NEXT:   tile.slice %{{.*}}#0 dim 1 from %[[FROM]] size %[[SIZE:.*]] : tensor<8x?xf32>
-// FUSED:        tile.slice %{{.*}}#1 dim 1 from %{{.*}} size %[[SIZE]] : tensor<8x?xf32>
+// FUSED:        %[[BOXES:.*]] = arith.divui %{{.*}}, %[[BOX]] : index
+// FUSED-NEXT:   %[[SIZE:.*]] = arith.muli %[[BOXES]], %[[BOX]] : index
+// FUSED-NEXT:   tile.slice %{{.*}}#0 dim 1 from %[[FROM]] size %[[SIZE]] : tensor<8x?xf32>
+// FUSED:        tile.slice %{{.*}}#1 dim 1 from %{{.*}} size %{{.*}} : tensor<8x?xf32>
 // FUSED:        arith.divui %[[START]], %[[BOX2:.*]] : index
 // FUSED:        %[[PLACE2:.*]] = arith.muli %{{.*}}, %[[BOX2]] : index
 // FUSED:        %[[ADDED:.*]] = tile.slice %{{.*}} dim 1 from %[[PLACE2]] size %{{.*}} : !tile.view<8x?x64xf32>

@@ -300,3 +300,55 @@ tile.func @vectors_of_slices(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %
   tile.store %r, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
   tile.return
 }
+
+// -----
+
+// Steps that divide a slice of whole boxes, over no more than it has, load nothing behind its end. Steps over as many as
+// a slice that is not rounded up may.
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#row = #tile.frag<reg = [(2, 1), (8, 8)], lane = [(4, 2), (8, 0)], warp = [(4, 0)]>
+
+// CHECK-LABEL: tile.func @vectors_within_slices
+tile.func @vectors_within_slices(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.view<?x64xf16> {tile.align = 16 : i64},
+                                 %v: !tile.view<?x?xf32> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>,
+                                 %from: index, %size: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c127 = arith.constant 127 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tile.dim %y, 0 : !tile.view<?x64xf16>
+  %known = arith.maxsi %size, %c0 : index
+  %start = arith.muli %from, %c128 : index
+  %sum = arith.addi %known, %c127 : index
+  %boxes = arith.divui %sum, %c128 : index
+  %filled = arith.muli %boxes, %c128 : index
+  %whole = tile.slice %v dim 1 from %start size %filled : !tile.view<?x?xf32> -> !tile.view<?x?xf32>
+  %part = tile.slice %v dim 1 from %start size %known : !tile.view<?x?xf32> -> !tile.view<?x?xf32>
+  %to = arith.minsi %n, %known : index
+  %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  // CHECK: scf.for %[[J:[a-z0-9]+]] =
+  %r = scf.for %j = %c0 to %to step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32, #acc>) {
+    // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
+    %b = tile.load %y[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    %s = tile.dot %a, %b, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    // CHECK: %[[AT:.*]] = arith.addi %{{.*}}, %[[J]] : index
+    // CHECK: tile.put %{{.*}}, %{{.*}}[%c0, %[[AT]]] dims [1] copy(tma)
+    // CHECK-NOT: arith.select
+    // CHECK: arith.addi %{{.*}}, %[[J]] : index
+    // CHECK: arith.select
+    // expected-remark @+1 {{64xf32 to shared memory by tma", bytes=256}}
+    %w = tile.load %whole[%c0, %j] dims [1] : !tile.view<?x?xf32> -> tensor<64xf32, #row>
+    // expected-remark @+1 {{64xf32 to shared memory by tma", bytes=256}}
+    %u = tile.load %part[%c0, %j] dims [1] : !tile.view<?x?xf32> -> tensor<64xf32, #row>
+    %both = arith.addf %w, %u : tensor<64xf32, #row>
+    %wide = tile.broadcast %both dim 0 : tensor<64xf32, #row> -> tensor<64x64xf32, #acc>
+    %o = arith.addf %s, %wide : tensor<64x64xf32, #acc>
+    scf.yield %o : tensor<64x64xf32, #acc>
+  }
+  tile.store %r, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
