@@ -102,8 +102,9 @@ SPILLS = {
     },
     "sm_90a": {
         "bf16 d256/256 causal window alibi softcap prefix document bias sink dropout": {"k": 24},
-        # Limits of rows, loaded before the loop.
+        # Limits of rows, loaded or computed before the loop.
         "f16 d128/128 document--unaligned": {"k": 8},
+        "bf16 d91/91 causal": {"k": 44},
         "bf16 d128/128 causal backward--unaligned": {"k_backward_keys": 20},
         "bf16 d256/256 causal backward--unaligned": {"k_backward_keys": 8},
         "f16 d128/128 causal backward--unaligned": {"k_backward_keys": 20},

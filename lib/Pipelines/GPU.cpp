@@ -42,6 +42,7 @@ static ArrayRef<StringRef> optionalPasses() {
                                     "tile-stage-accumulates",
                                     "tile-double-staging",
                                     "tile-merge-reductions",
+                                    "tile-narrow-scalars",
                                     "tile-stage-epilogue"};
   return names;
 }
@@ -147,6 +148,9 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   // Slots that are counted alike are one value now.
   if (target.hasBulkReductions)
     add(tile::createTileMergeReductions());
+  // What roles with accumulators hold.
+  if (target.hasRoles())
+    add(tile::createTileNarrowScalars());
 }
 
 SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {

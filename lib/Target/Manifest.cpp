@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Lengths are below 2^31, so that positions fit 32 bits.
-static constexpr int64_t kMaxSize = (int64_t(1) << 31) - 1;
+/// Lengths are below 2^30, so that sums of two positions fit 32 bits.
+static constexpr int64_t kMaxSize = (int64_t(1) << 30) - 1;
 
 //===----------------------------------------------------------------------===//
 // Expressions over sizes
@@ -121,7 +121,7 @@ static std::string describeDim(const ManifestArgument &argument, size_t d) {
 static llvm::Error wrongSize(const ManifestArgument &argument, size_t d, int64_t size) {
   std::string text = describeDim(argument, d) + " has size " + std::to_string(size);
   if (size < 0 || size > kMaxSize)
-    return llvm::createStringError(text + ", expected 0 to 2^31 - 1");
+    return llvm::createStringError(text + ", expected 0 to 2^30 - 1");
   std::string known = std::to_string(argument.shape[d]);
   text += ", but the program was compiled for " + known;
   if (d < argument.dims.size() && isHeadSize(argument.dims[d]))

@@ -136,13 +136,14 @@ llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> argumen
                                    std::to_string(arguments.size()));
   std::vector<void *> common;
   // Kernels compute positions in 32 bits (tile-narrow-indices).
+  constexpr int64_t kMaxSize = (int64_t(1) << 30) - 1;
   for (auto [number, argument] : llvm::enumerate(arguments))
     for (int64_t size : argument.sizes())
-      if (size < 0 || size > std::numeric_limits<int32_t>::max())
+      if (size < 0 || size > kMaxSize)
         return llvm::createStringError("argument " + std::to_string(number + 1) + " of " +
                                        std::to_string(arguments.size()) + " of kernel '" +
                                        name.str() + "' has a dimension of " + std::to_string(size) +
-                                       ", expected 0 to 2^31 - 1; use fewer or shorter sequences");
+                                       ", expected 0 to 2^30 - 1; use fewer or shorter sequences");
   for (const Argument &argument : arguments)
     common.push_back(const_cast<void *>(argument.address()));
   int64_t count = 0;

@@ -135,7 +135,7 @@ static llvm::Error bindShape(const ManifestArgument &info, fa_dtype dtype, const
   for (auto [d, size] : llvm::enumerate(bound.sizes))
     if (size < 0)
       return error("dimension ", d, " of '", info.name, "' has size ", size,
-                   ", expected 0 to 2^31 - 1");
+                   ", expected 0 to 2^30 - 1");
   bound.strides.resize(tensor.rank);
   bool empty = llvm::is_contained(bound.sizes, 0);
   int64_t contiguous = 1;

@@ -130,7 +130,7 @@ static void addLaunches(fa_reasons &reasons, const fa_program &program) {
               "outputs whose rows overlap, or with a stride of 0, cannot be launched; give each "
               "element memory of its own");
   reasons.add(FA_REFUSED_AT_LAUNCH,
-              "sizes of 2^31 and more cannot be launched; use fewer or shorter sequences");
+              "sizes of 2^30 and more cannot be launched; use fewer or shorter sequences");
   if (program.cuda)
     reasons.add(FA_REFUSED_AT_LAUNCH, "sizes that make 2^31 blocks and more of a grid cannot be "
                                       "launched; use fewer or shorter sequences");

@@ -127,14 +127,16 @@ struct Spoilt : testing::Test {
     ASSERT_EQ(example.run(*program, 0), "");
   }
   /// Return what some seed finds.
-  std::string find() {
+  std::string find(uint64_t seeds = 8) {
     std::string seen;
-    for (uint64_t seed = 0; seed < 8 && seen.empty(); ++seed)
+    for (uint64_t seed = 0; seed < seeds && seen.empty(); ++seed)
       seen = example.run(*program, seed);
     return seen;
   }
   /// Ops of synchronization that no seed misses.
   std::vector<std::string> findMissed() {
+    // What few find takes many.
+    constexpr uint64_t kSeeds = 128;
     SmallVector<Operation *> ops =
         collect<tile::BarrierWaitOp, tile::BarrierArriveOp, tile::BarrierExpectOp,
                 tile::NamedWaitOp, tile::NamedArriveOp, tile::CopyOp>(/*inLoop=*/false);
@@ -144,7 +146,7 @@ struct Spoilt : testing::Test {
       Block *block = op->getBlock();
       Operation *next = op->getNextNode();
       op->remove();
-      if (find().empty())
+      if (find(kSeeds).empty())
         missed.push_back(op->getName().getStringRef().str());
       block->getOperations().insert(next ? next->getIterator() : block->end(), op);
     }
@@ -165,9 +167,7 @@ struct Spoilt : testing::Test {
 
 TEST_F(Spoilt, NoOpOfSynchronizationCanBeLeftOut) {
   compile();
-  // The number of a work tile is put after a wait for a tile of a work tile before:
-  // all that was got before that one's release is done.
-  EXPECT_EQ(findMissed(), std::vector<std::string>(1, "tile.barrier_wait"));
+  EXPECT_EQ(findMissed(), std::vector<std::string>());
   EXPECT_EQ(find(), "");
 }
 

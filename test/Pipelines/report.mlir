@@ -8,8 +8,8 @@
 // RUN: not fa-opt %s --emit=mlir --target=cpu --report-device=x 2>&1 | FileCheck %s --check-prefix=NOT-DEVICE
 // RUN: not fa-opt %s --emit=report --shape=2,8,8,1024 2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not fa-opt %s --emit=report --shape=2,4,8,1024,1024 2>&1 | FileCheck %s --check-prefix=SIZE
-// RUN: fa-opt %s --emit=report --shape=1,8,8,1073741824,8 | FileCheck %s --check-prefix=LONG
-// RUN: not fa-opt %s --emit=report --shape=1,8,8,2147483648,8 -o %t.report 2>&1 | FileCheck %s --check-prefix=TOO-LONG
+// RUN: fa-opt %s --emit=report --shape=1,8,8,1073741823,8 | FileCheck %s --check-prefix=LONG
+// RUN: not fa-opt %s --emit=report --shape=1,8,8,1073741824,8 -o %t.report 2>&1 | FileCheck %s --check-prefix=TOO-LONG
 // RUN: not ls %t.report
 
 // ONLINE: entry @f for cpu, variant main: always
@@ -90,10 +90,10 @@
 // SHAPE: error: --shape takes B,Hq,Hk,Sq,Sk, five sizes >= 0, got '2,8,8,1024'
 // SIZE: error: dimension 1 of 'q' has size 4, but the program was compiled for 8
 
-// LONG: input q: 1099511627776 bytes{{$}}
+// LONG: input q: 1099511626752 bytes{{$}}
 // LONG: memory: {{[0-9]+}} bytes (twice the lengths would be too long to tell its growth)
 
-// TOO-LONG: error: {{.*}}2147483648
+// TOO-LONG: error: {{.*}}1073741824
 // TOO-LONG-NOT: kernel
 
 func.func @f(%q: tensor<?x8x?x64xbf16> {fa.name = "q"}, %k: tensor<?x8x?x64xbf16> {fa.name = "k"},

@@ -193,7 +193,7 @@ static const std::string kLaunches =
     "launched; copy them to contiguous rows\n"
     "1: outputs whose rows overlap, or with a stride of 0, cannot be launched; give each element "
     "memory of its own\n"
-    "1: sizes of 2^31 and more cannot be launched; use fewer or shorter sequences\n";
+    "1: sizes of 2^30 and more cannot be launched; use fewer or shorter sequences\n";
 static const std::string kHeads =
     "1: sizes where Hq is no multiple of Hk cannot be launched; repeat heads until it is one\n";
 

@@ -275,13 +275,13 @@ TEST_F(Runtime, RefusesStridesThatItCannotUse) {
 }
 
 TEST_F(Runtime, RefusesSizesThatOverflow) {
-  launch.qShape[2] = int64_t(1) << 31;
-  EXPECT_EQ(launch.run(program), "dimension 2 of 'q' has size 2147483648, expected 0 to 2^31 - 1");
+  launch.qShape[2] = int64_t(1) << 30;
+  EXPECT_EQ(launch.run(program), "dimension 2 of 'q' has size 1073741824, expected 0 to 2^30 - 1");
   launch.qShape = {int64_t(1) << 30, int64_t(1) << 30, 5, 8};
   EXPECT_EQ(launch.run(program),
             "the sizes of 'q' overflow 64-bit offsets; use fewer or shorter sequences");
   launch.qShape = {1, 2, -2, 8};
-  EXPECT_EQ(launch.run(program), "dimension 2 of 'q' has size -2, expected 0 to 2^31 - 1");
+  EXPECT_EQ(launch.run(program), "dimension 2 of 'q' has size -2, expected 0 to 2^30 - 1");
 }
 
 TEST_F(Runtime, RefusesAnUnalignedPointer) {

@@ -433,8 +433,8 @@ void BlockBuilder::storeNumbers(Value numbers, Value view) {
   Value rest = arith::SubIOp::create(b, loc, place.size, rows.size);
   Value count = arith::SelectOp::create(b, loc, arith::AndIOp::create(b, loc, hasRows, isLast),
                                         rest, index(0));
-  Value behind = slice(
-      view, Part{arith::AddIOp::create(b, loc, place.start, rows.size), rest}, kDimOfPlaces);
+  Value behind =
+      slice(view, Part{arith::AddIOp::create(b, loc, place.start, rows.size), rest}, kDimOfPlaces);
   Value zeros = splat(0.0, cast<RankedTensorType>(numbers.getType()));
   auto loop = scf::ForOp::create(b, loc, index(0), count, step);
   OpBuilder::InsertionGuard guard(b);

@@ -134,8 +134,8 @@ struct BlockBuilder {
   /// have one more, the size of a head; it runs along rows and keys, and along that. Of sequences
   /// in a row views have no b, and what is beyond the block's sequence is not stored.
   void store(Value tile, Value view, ArrayRef<Axis> axes);
-  /// Store numbers of the tile's rows in their places (`numbersOf`), with 0 behind a sequence's last
-  /// row.
+  /// Store numbers of the tile's rows in their places (`numbersOf`), with 0 behind a sequence's
+  /// last row.
   void storeNumbers(Value numbers, Value view);
   /// Add a tile of rows to sums in memory (`sumsOf`) by atomics, at its rows and its head.
   void accumulate(Value tile, Value sums);

@@ -25,7 +25,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -94,7 +93,8 @@ std::pair<Value, Value> fa::findSequence(OpBuilder &builder, Location loc, Value
   // Sequence 0 may begin after this block, which has no row then: it begins at the greatest row.
   Value behind = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, number, first);
   Value block = arith::SubIOp::create(b, number, first);
-  Value greatest = arith::DivSIOp::create(b, index(std::numeric_limits<int32_t>::max()), size);
+  constexpr int64_t kMostRows = int64_t(1) << 30;
+  Value greatest = arith::CeilDivSIOp::create(b, index(kMostRows), size);
   Value known = clamp(block, greatest, zero);
   Value row = arith::MulIOp::create(b, arith::SelectOp::create(b, behind, known, greatest), size);
   builder.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());

@@ -27,8 +27,8 @@ int MaskRanges::join(int x, int y) {
 
 static bool fits(Wide value) { return value >= -kMostMagnitude && value <= kMostMagnitude; }
 
-/// Lengths and indices are below 2^31: a launch checks it.
-static constexpr int64_t kMostIndex = (int64_t(1) << 31) - 1;
+/// Lengths and indices are below 2^30: a launch checks it.
+static constexpr int64_t kMostIndex = (int64_t(1) << 30) - 1;
 
 MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets)
     : e(e), block(block), loop(loop), loopIndex(numberOf(loop.axis)),

@@ -7,11 +7,13 @@
 
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/Ballot.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include <numeric>
 
 using namespace mlir;
@@ -21,7 +23,8 @@ using namespace mlir::tile;
 // Ranges
 //===----------------------------------------------------------------------===//
 
-static constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
+/// So that a sum of two sizes fits 32 bits.
+static constexpr int64_t kMaxSize = (int64_t(1) << 30) - 1;
 
 static MaybeInterval checked(__int128 low, __int128 high) {
   if (low < -Interval::kLimit || high > Interval::kLimit)
@@ -40,6 +43,8 @@ MaybeInterval Ranges::get(Value value) {
   auto found = known.find(value);
   if (found != known.end())
     return found->second;
+  // What a loop carries may come from itself.
+  known[value] = std::nullopt;
   MaybeInterval range = compute(value);
   // Narrow types wrap around; their range is then that of the type.
   auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
@@ -79,6 +84,40 @@ MaybeInterval Ranges::ofExpression(AffineExpr expression) {
   }
 }
 
+MaybeInterval Ranges::ofAny(ValueRange values) {
+  MaybeInterval all;
+  for (Value value : values) {
+    MaybeInterval range = get(value);
+    if (!range)
+      return std::nullopt;
+    all = all ? Interval{std::min(all->low, range->low), std::max(all->high, range->high)} : range;
+  }
+  return all;
+}
+
+/// Return the range of a number read from shared memory: that of what is written there, where
+/// nothing else is.
+MaybeInterval Ranges::ofWord(OpResult word) {
+  auto slot = cast<tile::ReadOp>(word.getOwner()).getSlot().getDefiningOp<tile::SlotAtOp>();
+  if (!slot)
+    return std::nullopt;
+  SmallVector<Value> written;
+  for (Operation *user : slot.getRing().getUsers()) {
+    if (!isa<tile::SlotAtOp>(user))
+      return std::nullopt;
+    for (Operation *access : user->getUsers()) {
+      auto write = dyn_cast<tile::WriteOp>(access);
+      if (!write && !isa<tile::ReadOp>(access))
+        return std::nullopt;
+      if (write)
+        written.push_back(word.getResultNumber() == 0
+                              ? write.getValue()
+                              : write.getOthers()[word.getResultNumber() - 1]);
+    }
+  }
+  return ofAny(written);
+}
+
 MaybeInterval Ranges::ofArgument(BlockArgument argument) {
   Operation *parent = argument.getOwner()->getParentOp();
   if (auto func = dyn_cast<tile::FuncOp>(parent)) {
@@ -93,7 +132,9 @@ MaybeInterval Ranges::ofArgument(BlockArgument argument) {
   if (isa<tile::BallotOp>(parent))
     return Interval{0, tile::BallotOp::kNumbers - 1};
   auto loop = dyn_cast<scf::ForOp>(parent);
-  if (!loop || argument != loop.getInductionVar() || loop.getUnsignedCmp())
+  if (!loop || argument != loop.getInductionVar())
+    return ofAny(forwardedTo(argument));
+  if (loop.getUnsignedCmp())
     return std::nullopt;
   MaybeInterval begin = get(loop.getLowerBound()), end = get(loop.getUpperBound()),
                 step = get(loop.getStep());
@@ -142,6 +183,14 @@ MaybeInterval Ranges::compute(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return ofArgument(argument);
   Operation *op = value.getDefiningOp();
+  if (isa<RegionBranchOpInterface>(op))
+    return ofAny(forwardedTo(value));
+  if (isa<tile::ReadOp>(op))
+    return value.getType().isInteger() ? ofWord(cast<OpResult>(value)) : std::nullopt;
+  if (isa<arith::IndexCastUIOp>(op)) {
+    MaybeInterval from = get(op->getOperand(0));
+    return from && from->low >= 0 ? from : std::nullopt;
+  }
   if (auto dim = dyn_cast<tile::DimOp>(op)) {
     int64_t size = cast<tile::ViewType>(dim.getView().getType()).getShape()[dim.getDim()];
     return ShapedType::isDynamic(size) ? Interval{0, kMaxSize} : Interval{size, size};
@@ -205,6 +254,13 @@ MaybeInterval Ranges::compute(Value value) {
 // Divisors and signs
 //===----------------------------------------------------------------------===//
 
+/// Return whether arithmetic of the op is that of numbers: on narrow types sums and products may
+/// wrap around.
+static bool isExact(Operation *op) {
+  auto sum = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  return !sum || op->getResult(0).getType().isIndex() || sum.hasNoSignedWrap();
+}
+
 int64_t tile::divisorOf(Value value, int64_t depth) {
   // The product of two fits.
   constexpr int64_t kAny = int64_t(1) << 30;
@@ -223,6 +279,10 @@ int64_t tile::divisorOf(Value value, int64_t depth) {
                                                    : 1;
   }
   Operation *op = value.getDefiningOp();
+  if (isa<arith::IndexCastOp>(op) && value.getType().isIndex())
+    return divisorOf(op->getOperand(0), depth);
+  if (!isExact(op))
+    return 1;
   if (isa<arith::MulIOp>(op))
     return std::min(kAny,
                     divisorOf(op->getOperand(0), depth) * divisorOf(op->getOperand(1), depth));
@@ -260,6 +320,10 @@ bool tile::isNonNegative(Value value, int64_t depth) {
     if (part && part.getInt() == 0)
       return true;
   }
+  if (isa<arith::IndexCastOp>(op) && value.getType().isIndex())
+    return isNonNegative(op->getOperand(0), depth);
+  if (!isExact(op))
+    return false;
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return isNonNegative(select.getTrueValue(), depth) &&
            isNonNegative(select.getFalseValue(), depth);
@@ -269,8 +333,8 @@ bool tile::isNonNegative(Value value, int64_t depth) {
          isNonNegative(op->getOperand(0), depth) && isNonNegative(op->getOperand(1), depth);
 }
 
-/// Return what is rounded up to a multiple of a constant, x of (x + c - 1) / c * c; null where it is
-/// none, or may be negative.
+/// Return what is rounded up to a multiple of a constant, x of (x + c - 1) / c * c; null where it
+/// is none, or may be negative.
 static Value roundedUp(Value value) {
   APInt times, by, shift;
   auto product = value.getDefiningOp<arith::MulIOp>();

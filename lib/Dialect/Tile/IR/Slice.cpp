@@ -59,6 +59,15 @@ static void appendSources(RegionBranchOpInterface branch, Value value,
   });
 }
 
+SmallVector<Value> tile::forwardedTo(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *op = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  SmallVector<Value> sources;
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    appendSources(branch, value, sources);
+  return sources;
+}
+
 /// Append what decides where the branch goes: operands that are forwarded on no edge.
 static void appendControl(RegionBranchOpInterface branch, SmallVectorImpl<Value> &control) {
   llvm::MapVector<Operation *, llvm::BitVector> others;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From how the tile program computes them: sizes (less than 2^31, which a launch
+// From how the tile program computes them: sizes (below 2^30, which a launch
 // checks), the grid and the loops. Upstream's ranges of integers do not serve: to
 // them a sum of index may wrap around, so that nothing is known of an address.
 //
@@ -44,6 +44,8 @@ private:
   MaybeInterval compute(Value value);
   MaybeInterval ofArgument(BlockArgument argument);
   MaybeInterval ofExpression(AffineExpr expression);
+  MaybeInterval ofWord(OpResult word);
+  MaybeInterval ofAny(ValueRange values);
 
   llvm::DenseMap<Value, MaybeInterval> known;
 };

@@ -82,6 +82,10 @@ private:
   llvm::DenseMap<Value, Value> redirected;
 };
 
+/// Return what region branches, such as loops and ifs, forward to a value, a result or an argument
+/// of theirs; nothing where it is none.
+SmallVector<Value> forwardedTo(Value value);
+
 /// Visit the users of a value inside of `scope` once each, and go on to the users of their results
 /// where `visit` says advance; return whether it interrupted.
 bool visitUsers(Value value, Operation *scope, llvm::function_ref<WalkResult(Operation *)> visit);

@@ -31,7 +31,7 @@ def TileNarrowIndices : Pass<"tile-narrow-indices", "::mlir::tile::FuncOp"> {
     With `before-loops`, the part of a limit that a loop does not change is computed
     before the loop. That takes a register there.
 
-    Requires: tile programs; sizes of views less than 2^31, as a launch checks.
+    Requires: tile programs; sizes of views below 2^30, as a launch checks.
     Ensures: nothing; an op whose range is unknown stays.
 
     Numerics: exact.
@@ -110,6 +110,33 @@ def TilePredicateMasks : Pass<"tile-predicate-masks", "::mlir::tile::FuncOp"> {
       %z = arith.select %c, %x, %other : tensor<64x128xi1>, tensor<64x128xf32>
       tile.yield %z : tensor<64x128xf32>
     }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
+}
+
+def TileNarrowScalars : Pass<"tile-narrow-scalars", "::mlir::tile::FuncOp"> {
+  let summary = "keep positions that a kernel reads from memory in 32 bits";
+  let description = [{
+    Hold in one register what takes two: a number of type `index` that fits 32 bits is computed in
+    i32, from what role to role sends as words, too; loops whose bounds fit count in i32. Right before an op
+    that takes an index it is widened again.
+
+    It is for kernels with roles that read where sequences begin, what rows see, or blocks, from memory: all of
+    that stays live over the loops of a work tile, and threads that hold accumulators spill it. Kernels whose
+    positions follow from a work tile's id stay as they are: they compute them where they need them.
+
+    Requires: sizes of views below 2^30, as a launch checks; rings lowered. Ensures: nothing; a number
+    whose range is unknown stays.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Indices/narrow-scalars.mlir`):
+
+    ```mlir
+    scf.for %j = %lo to %hi step %c64_i32 : i32 {
+      %wide = arith.index_cast %j : i32 to index
+      %k_tile = tile.load %k[%wide, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];

@@ -235,7 +235,8 @@ Value PairwiseKernel::zeros(const Output &output) {
   RankedTensorType type = RankedTensorType::get({kWhole}, b.getF32Type());
   Value view = block.getResultView(0);
   if (starts) {
-    block->setAttr(FADialect::kPlacesAttr, builder.getArrayAttr(placesOf(starts, kRowsOfSums, op.getContext())));
+    block->setAttr(FADialect::kPlacesAttr,
+                   builder.getArrayAttr(placesOf(starts, kRowsOfSums, op.getContext())));
     inner.enter(block, like, op.getColumns().front(), op.getSequences());
     view = inner.sumsOf(view);
     first = {inner.head, inner.row};

@@ -19,17 +19,45 @@
 // CHECK: arith.cmpi slt, %[[COLUMNS]], %[[LIMITS]] : tensor<64x128xi32>
 // CHECK-NOT: tensor<64x128xindex>
 //
-// What does not change in the loop is computed before it, and brought to where it decides for some column;
+// What does not change in the loop is computed before it; where that and what changes fit 32 bits, so does their sum.
+// BEFORE-LABEL: tile.func @causal
+// BEFORE: %[[FIXED:.*]] = arith.index_cast %{{.*}} : index to i32
+// BEFORE-NEXT: scf.for
+// BEFORE: %[[MOVING:.*]] = arith.index_cast %{{.*}} : index to i32
+// BEFORE-NEXT: arith.addi %[[FIXED]], %[[MOVING]] : i32
+tile.func @causal(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %i0 = arith.muli %t, %c64 : index
+  %sq = tile.dim %x, 0 : !tile.view<?x?xi8>
+  %sk = tile.dim %x, 1 : !tile.view<?x?xi8>
+  scf.for %j0 = %c0 to %sk step %c128 {
+    %i = tile.iota %i0 : index -> tensor<64xindex>
+    %d = arith.subi %sk, %sq : index
+    %ds = tile.broadcast %d : index -> tensor<64xindex>
+    %row = arith.addi %i, %ds : tensor<64xindex>
+    %j = tile.iota %j0 : index -> tensor<128xindex>
+    %js = tile.broadcast %j dim 0 : tensor<128xindex> -> tensor<64x128xindex>
+    %rows = tile.broadcast %row dim 1 : tensor<64xindex> -> tensor<64x128xindex>
+    %m = arith.cmpi sle, %js, %rows : tensor<64x128xindex>
+    %b = arith.extui %m : tensor<64x128xi1> to tensor<64x128xi8>
+    tile.store %b, %x[%i0, %j0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
+  }
+  tile.return
+}
+
+// What may leave 32 bits is brought to where it decides for some column before the loop;
 // what changes is subtracted in i32, from where it cannot overflow: with both ends shifted by half of the
 // loop's range.
-// BEFORE-LABEL: tile.func @causal
+// BEFORE-LABEL: tile.func @shifted
 // BEFORE-DAG: %[[ONE:.*]] = arith.constant 1 : i32
 // BEFORE-DAG: %[[LOW:.*]] = arith.constant -268435456 : i32
 // BEFORE-DAG: %[[HIGH:.*]] = arith.constant 268435456 : i32
-// BEFORE-DAG: %[[HALF:.*]] = arith.constant 1073741760 : i32
-// BEFORE-DAG: %[[MINUSHALF:.*]] = arith.constant -1073741760 : index
+// BEFORE-DAG: %[[HALF:.*]] = arith.constant 536870848 : i32
+// BEFORE-DAG: %[[MINUSHALF:.*]] = arith.constant -536870848 : index
 // BEFORE-DAG: %[[LEAST:.*]] = arith.constant -268435456 : index
-// BEFORE-DAG: %[[MOST:.*]] = arith.constant 2415918976 : index
+// BEFORE-DAG: %[[MOST:.*]] = arith.constant 1342177152 : index
 // BEFORE: %[[RAISED:.*]] = arith.maxsi %{{.*}}, %[[LEAST]] : index
 // BEFORE-NEXT: %[[CLAMPED:.*]] = arith.minsi %[[RAISED]], %[[MOST]] : index
 // BEFORE-NEXT: %[[SHIFTED:.*]] = arith.addi %[[CLAMPED]], %[[MINUSHALF]] : index
@@ -43,7 +71,7 @@
 // BEFORE-NEXT: %[[BETWEEN:.*]] = arith.minsi %[[HIGHER]], %[[TO]] : i32
 // BEFORE-NEXT: %[[SUM:.*]] = arith.addi %[[BETWEEN]], %[[REST]] : i32
 // BEFORE-NEXT: %[[FIRST:.*]] = arith.addi %[[SUM]], %[[ONE]] : i32
-tile.func @causal(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+tile.func @shifted(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
@@ -52,7 +80,8 @@ tile.func @causal(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (
   %sk = tile.dim %x, 1 : !tile.view<?x?xi8>
   scf.for %j0 = %c0 to %sk step %c128 {
     %i = tile.iota %i0 : index -> tensor<64xindex>
-    %d = arith.subi %sk, %sq : index
+    %twice = arith.addi %sk, %sk : index
+    %d = arith.subi %twice, %sq : index
     %ds = tile.broadcast %d : index -> tensor<64xindex>
     %row = arith.addi %i, %ds : tensor<64xindex>
     %j = tile.iota %j0 : index -> tensor<128xindex>
@@ -187,7 +216,7 @@ tile.func @cancelled(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -
 // CHECK: arith.muli {{.*}} : tensor<64x128xindex>
 // CHECK: arith.cmpi slt, {{.*}} : tensor<64x128xindex>
 // CHECK: arith.cmpi sle, {{.*}} : tensor<64x128xindex>
-tile.func @wide(%x: !tile.view<?x?xi8>, %n: index, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+tile.func @wide(%x: !tile.view<?x?xi8>, %n: index, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] {
   %c0 = arith.constant 0 : index
   %i = tile.iota %t : index -> tensor<64xindex>
   %j = tile.iota %c0 : index -> tensor<128xindex>
@@ -262,7 +291,8 @@ tile.func @doubled(%z: !tile.view<?x?xi1>, %t: index) grid affine_map<() -> (2)>
 // CHECK-DAG: %[[BELOW:.*]] = arith.constant dense<-1> : tensor<64xi32>
 // CHECK-DAG: %[[ABOVE:.*]] = arith.constant dense<128> : tensor<64xi32>
 // CHECK: %[[LAST:.*]] = tile.load
-// CHECK: %[[RAISED:.*]] = arith.maxsi %[[LAST]], %[[BELOW]] : tensor<64xi32>
+// CHECK: %[[AT_LEAST:.*]] = arith.maxsi %[[LAST]], %[[BELOW]] : tensor<64xi32>
+// CHECK: %[[RAISED:.*]] = arith.minsi %[[AT_LEAST]], %{{.*}} : tensor<64xi32>
 // CHECK: scf.for
 // CHECK: %[[SHARED:.*]] = tile.broadcast %{{.*}} : i32 -> tensor<64xi32>
 // CHECK: %[[SUM:.*]] = arith.addi %[[RAISED]], %[[SHARED]] : tensor<64xi32>
@@ -302,7 +332,8 @@ tile.func @far(%x: !tile.view<?x?xi8>, %last: !tile.view<?xi32>, %t: index) grid
   %n = tile.dim %x, 1 : !tile.view<?x?xi8>
   %l = tile.load %last[%i0] dims [0] : !tile.view<?xi32> -> tensor<64xi32>
   %wide = arith.index_cast %l : tensor<64xi32> to tensor<64xindex>
-  %ns = tile.broadcast %n : index -> tensor<64xindex>
+  %n2 = arith.addi %n, %n : index
+  %ns = tile.broadcast %n2 : index -> tensor<64xindex>
   %sum = arith.addi %wide, %ns : tensor<64xindex>
   %ls = tile.broadcast %sum dim 1 : tensor<64xindex> -> tensor<64x128xindex>
   %j = tile.iota %c0 : index -> tensor<128xindex>
