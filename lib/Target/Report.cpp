@@ -34,8 +34,7 @@ FailureOr<Problem> fa::parseProblem(ModuleOp module, StringRef text) {
   return problem;
 }
 
-/// Return the size of a name at a problem. Of sequences in a row, lengths are those of all.
-static std::optional<int64_t> sizeAt(const Problem &problem, StringRef name) {
+std::optional<int64_t> fa::sizeAt(const Problem &problem, StringRef name) {
   bool more = name.consume_back("+1");
   name = name == "Tq" ? "Sq" : name == "Tk" ? "Sk" : name;
   auto known = problem.sizes.find(name);

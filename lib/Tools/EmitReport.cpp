@@ -185,7 +185,7 @@ static ReportVariant chooseVariant(ModuleOp module, const EmitReportOptions &opt
   std::vector<cuda::GradientVariant> others;
   if (variants && gradients)
     others = cuda::getGradientVariants(module, compile);
-  auto size = [&](StringRef name) { return problem ? problem->sizes.lookup(name) : 0; };
+  auto size = [&](StringRef name) { return problem ? sizeAt(*problem, name).value_or(0) : 0; };
   std::string queries = most ? cuda::describeShortVariant(module, most) : "";
   if (most && problem && cuda::takesShortVariant(module, most, size("B"), size("Sq"))) {
     compile.shortSequences = true;

@@ -71,21 +71,33 @@ protected:
   /// Launch with batches, heads of queries and keys, queries and keys.
   Ran launch(int64_t b, int64_t hq, int64_t hk, int64_t sq, int64_t sk, int64_t dim = 64,
              int64_t shift = 0, uintptr_t place = uintptr_t(1) << 40) {
-    const int64_t rows[] = {b, hq, sq, dim}, keys[] = {b, hk, sk, dim};
+    return run({b, hq, sq, dim}, {b, hk, sk, dim}, /*starts=*/0, shift, place);
+  }
+  /// Launch with so many sequences in a row.
+  Ran launchInRow(int64_t sequences, int64_t hq, int64_t hk, int64_t queries, int64_t keys) {
+    return run({hq, queries, 64}, {hk, keys, 64}, sequences + 1, /*shift=*/0, uintptr_t(1) << 40);
+  }
+  Ran run(const std::vector<int64_t> &rows, const std::vector<int64_t> &keys, int64_t starts,
+          int64_t shift, uintptr_t place) {
+    const std::vector<int64_t> sums(rows.begin(), rows.end() - 1), counts{starts};
     void *memory = reinterpret_cast<void *>(uintptr_t(1) << 40);
     void *moved = reinterpret_cast<void *>((uintptr_t(1) << 40) + shift);
-    auto tensor = [&](fa_dtype type, int rank, const int64_t *shape, void *data) {
-      return fa_tensor{data, type, rank, shape, nullptr, 0};
+    auto tensor = [&](fa_dtype type, const std::vector<int64_t> &shape, void *data) {
+      return fa_tensor{data, type, static_cast<int32_t>(shape.size()), shape.data(), nullptr, 0};
     };
-    fa_tensor q = tensor(FA_BF16, 4, rows, moved), k = tensor(FA_BF16, 4, keys, memory),
-              lse = tensor(FA_F32, 3, rows, memory), of = tensor(FA_BF16, 4, rows, memory);
-    fa_argument arguments[] = {{"q", &q, 0, 0},   {"k", &k, 0, 0},     {"v", &k, 0, 0},
-                               {"o", &of, 0, 0},  {"lse", &lse, 0, 0}, {"do", &of, 0, 0},
-                               {"dq", &of, 0, 0}, {"dk", &k, 0, 0},    {"dv", &k, 0, 0}};
+    fa_tensor q = tensor(FA_BF16, rows, moved), k = tensor(FA_BF16, keys, memory),
+              lse = tensor(FA_F32, sums, memory), of = tensor(FA_BF16, rows, memory),
+              cu = tensor(FA_I32, counts, memory);
+    std::vector<fa_argument> arguments = {{"q", &q, 0, 0},   {"k", &k, 0, 0},     {"v", &k, 0, 0},
+                                          {"o", &of, 0, 0},  {"lse", &lse, 0, 0}, {"do", &of, 0, 0},
+                                          {"dq", &of, 0, 0}, {"dk", &k, 0, 0},    {"dv", &k, 0, 0}};
+    if (starts)
+      arguments.push_back({"cu", &cu, 0, 0});
+    int32_t count = arguments.size();
     uint64_t workspace = 0;
-    EXPECT_EQ(take(fa_program_workspace_size(program, arguments, 9, &workspace)), "");
+    EXPECT_EQ(take(fa_program_workspace_size(program, arguments.data(), count, &workspace)), "");
     fake<void()>("fakeReset")();
-    EXPECT_EQ(take(fa_program_launch(program, nullptr, arguments, 9,
+    EXPECT_EQ(take(fa_program_launch(program, nullptr, arguments.data(), count,
                                      reinterpret_cast<void *>(place), workspace)),
               "");
     std::string ran = launches();
@@ -163,6 +175,37 @@ TEST_F(GradientForm, WideHeadsAreFusedOnSm80) {
   // Narrower tiles, for what takes more registers, gain nothing.
   compile(attention(kBand, /*dim=*/256), onSm80);
   EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 256).fused);
+}
+
+/// Return a causal attention of sequences in a row, of starts and, perhaps, lengths.
+static std::string attentionInRow(const std::string &sequences = "") {
+  const std::string type = "tensor<?x?x64xbf16>", starts = "tensor<?xi32>";
+  return "func.func @f(%q: " + type + " {fa.name = \"q\"}, %k: " + type +
+         " {fa.name = \"k\"}, %v: " + type + " {fa.name = \"v\"}, %cu: " + starts +
+         " {fa.name = \"cu\"}" +
+         (sequences.empty() ? "" : ", %n: " + starts + " {fa.name = \"n\"}") + ") -> (" + type +
+         ", tensor<?x?xf32>) {\n  %o, %lse = fa.attention query(%q) key(%k) "
+         "value(%v) with [causal] sequences(query_starts(%cu) key_starts(%cu)" +
+         sequences + ") : (" + type + ", " + type + ", " + type + ", " + starts + ", " + starts +
+         (sequences.empty() ? "" : ", " + starts) + ") -> (" + type +
+         ", tensor<?x?xf32>)\n  return %o, %lse : " + type + ", tensor<?x?xf32>\n}\n";
+}
+
+TEST_F(GradientForm, IsFusedForSequencesThatAreLongInTheMean) {
+  compile(attentionInRow());
+  EXPECT_TRUE(launchInRow(12, 8, 8, 16384, 16384).fused);
+  EXPECT_TRUE(launchInRow(8, 8, 8, 8193, 8193).fused);
+  EXPECT_FALSE(launchInRow(8, 8, 8, 8192, 8193).fused);
+  EXPECT_FALSE(launchInRow(8, 8, 8, 8193, 8192).fused);
+  EXPECT_FALSE(launchInRow(64, 8, 8, 16384, 16384).fused);
+  // Few blocks of keys.
+  EXPECT_FALSE(launchInRow(2, 2, 2, 4096, 4096).fused);
+  EXPECT_TRUE(launchInRow(1, 8, 8, 4096, 4096).fused);
+}
+
+TEST_F(GradientForm, OfSequencesIsSplitWhereAskedFor) {
+  compile(attentionInRow(), [](fa_compile_options &options) { options.deterministic = 1; });
+  EXPECT_FALSE(launchInRow(1, 8, 8, 16384, 16384).fused);
 }
 
 TEST_F(GradientForm, MapsTheWorkspaceOfEachLaunch) {

@@ -52,6 +52,8 @@ struct GradientVariant {
   Kind kind;
   llvm::StringLiteral name;
   CompileOptions options;
+  /// Say whether sequences are in a row: launches know their mean length alone.
+  bool ofSequences = false;
 
   /// Say in words which launches take it.
   std::string describe() const;

@@ -26,6 +26,9 @@ struct Problem {
 /// Reads "B,Hq,Hk,Sq,Sk"; an error at the module where it is something else.
 FailureOr<Problem> parseProblem(ModuleOp module, StringRef text);
 
+/// Return the size of a name at a problem. Of sequences in a row, lengths are those of all.
+std::optional<int64_t> sizeAt(const Problem &problem, StringRef name);
+
 /// Return the shapes of all arguments at a problem: named sizes from it, static ones
 /// as they are; captures whose sizes have no name are left at 1.
 FailureOr<LaunchShapes> shapesAt(ModuleOp module, const Manifest &manifest, const Problem &problem);
