@@ -121,6 +121,26 @@ TEST(SinkRows, WithoutAKeyHaveTheSinkAlone) {
   }
 }
 
+/// What is behind the last row of a block has no part in a sink's gradient, though exp(sink) is
+/// infinite.
+TEST(SinkRows, BehindTheLastOneAddNothing) {
+  for (const char *target : {"cpu", "sm_80", "sm_90a"}) {
+    Case c = makeCase("f32", 20, 70, 64, "none");
+    c.sink = "f32";
+    auto prepared = prepare(c, /*seed=*/1);
+    ASSERT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
+    for (int64_t h = 0; h < c.hq; ++h)
+      prepared->inputs[3].set(h, 300);
+    CompileOptions schedule;
+    schedule.target = target;
+    llvm::Error error =
+        schedule.target == "cpu"
+            ? runBackward(*prepared, fa_compile_options_default(), /*dlse=*/true, /*seed=*/2)
+            : interpretCase(*prepared, schedule, /*gradients=*/true, /*dlse=*/true, /*seed=*/2);
+    EXPECT_EQ(llvm::toString(std::move(error)), "") << target;
+  }
+}
+
 /// No other head sees that.
 TEST(SinkRows, OfNoNumberAreNaN) {
   for (double value : {double(NAN), HUGE_VAL}) {

@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"alibi", " with [causal, alibi(%x)]", "tensor<?xf32>", "\"Hq\"", "", 2, 0, 1},
         {"bias", " with [bias(%x)]", "tensor<?x1x?x?xf32>", R"("B", "", "Sq", "Sk")", ""},
         {"broadcast", " with [bias(%x)]", "tensor<1x1x?x?xf32>", R"("", "", "Sq", "Sk")", ""},
-        {"sink", " sink(%x)", "tensor<?xf32>", "\"Hq\"", "", 3},
+        {"sink", " sink(%x)", "tensor<?xf32>", "\"Hq\"", ""},
         {"rows", "", "tensor<?xf32>", "\"Sq\"", "%i", 3},
         {"keys", "", "tensor<?xf32>", "\"Sk\"", "%j", 2, 1},
         {"columns", "", "tensor<?x?xf32>", R"("B", "Sk")", "%b, %j", 2, 1},

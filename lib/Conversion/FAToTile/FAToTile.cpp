@@ -202,7 +202,8 @@ static int64_t divisorOf(MapBlocksOp block, unsigned result, unsigned dim) {
   auto all = block->getAttrOfType<ArrayAttr>(FADialect::kDivisorsAttr);
   auto divisors =
       all && result < all.size() ? dyn_cast<DenseI64ArrayAttr>(all[result]) : DenseI64ArrayAttr();
-  return divisors && dim < divisors.size() ? divisors[dim] : 1;
+  int64_t divisor = divisors && dim < divisors.size() ? divisors[dim] : 1;
+  return divisor == FADialect::kByBlock ? block.getBlocks().back() : divisor;
 }
 
 /// Return the starts, an argument of the entry, by which a size of a result has a place for each
@@ -262,8 +263,7 @@ static AffineMap gridOf(MapBlocksOp block, ArrayRef<Value> arguments,
   // Sequences in a row have a block more than this at most, each: the last start is none's.
   if (Value starts = block.getStarts()) {
     sizes.append({llvm::find(arguments, starts) - arguments.begin(), 0});
-    extents.back() = getAffineSymbolExpr(1, context).floorDiv(block.getBlocks().back()) +
-                     getAffineSymbolExpr(2, context);
+    extents.back() = extents.back() + getAffineSymbolExpr(2, context);
   }
   if (extents.empty())
     extents.push_back(getAffineConstantExpr(1, context));

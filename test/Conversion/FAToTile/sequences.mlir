@@ -1,7 +1,7 @@
 // RUN: fa-opt %s -fa-rewrite-online-softmax -fa-tile-attention -convert-fa-to-tile -split-input-file | FileCheck %s
 
 // The grid follows from shapes alone. A block finds its sequence by bisection of the starts; rows and keys are slices.
-// CHECK: #[[MAP:.*]] = affine_map<()[s0, s1, s2] -> (s0, s1 floordiv 64 + s2)>
+// CHECK: #[[MAP:.*]] = affine_map<()[s0, s1, s2] -> (s0, s1 ceildiv 64 + s2)>
 // CHECK:       tile.func @packed(%[[Q:[a-z0-9_]+]]: !tile.view<8x?x64xbf16> {tile.dims = ["Hq", "Tq", "D"], tile.name = "q"},
 // CHECK-SAME:    %[[K:[a-z0-9_]+]]: !tile.view<2x?x64xbf16> {tile.dims = ["Hk", "Tk", "D"], tile.name = "k"},
 // CHECK-SAME:    %[[CU:[a-z0-9_]+]]: !tile.view<?xi32> {tile.dims = ["B+1"], tile.name = "cu"},

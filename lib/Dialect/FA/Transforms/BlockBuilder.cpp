@@ -146,6 +146,26 @@ DenseI64ArrayAttr fa::placesOf(Value starts, int64_t box, MLIRContext *context) 
   return DenseI64ArrayAttr::get(context, places);
 }
 
+void fa::sizeByBlocks(MapBlocksOp block, unsigned result, Value starts) {
+  Builder b(block.getContext());
+  SmallVector<Attribute> divisors, places;
+  if (auto known = block->getAttrOfType<ArrayAttr>(FADialect::kPlacesAttr))
+    llvm::append_range(places, known);
+  places.resize(block.getNumResults(), b.getDenseI64ArrayAttr({}));
+  for (unsigned i = 0; i < block.getNumResults(); ++i) {
+    int64_t rank = cast<RankedTensorType>(block.getResult(i).getType()).getRank();
+    SmallVector<int64_t> by(rank, 1);
+    if (i == result)
+      by.back() = FADialect::kByBlock;
+    divisors.push_back(b.getDenseI64ArrayAttr(by));
+    if (auto argument = dyn_cast_if_present<BlockArgument>(starts); argument && i == result)
+      places[i] = b.getDenseI64ArrayAttr({rank - 1, argument.getArgNumber(), 1});
+  }
+  block->setAttr(FADialect::kDivisorsAttr, b.getArrayAttr(divisors));
+  if (starts)
+    block->setAttr(FADialect::kPlacesAttr, b.getArrayAttr(places));
+}
+
 Value fa::makeZeros(OpBuilder &b, Location loc, StringRef name, RankedTensorType type,
                     ArrayRef<Axis> axes, Value query, Value key) {
   constexpr int64_t kSpan = 128;
@@ -440,6 +460,26 @@ void BlockBuilder::storeNumbers(Value numbers, Value view) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   store(zeros, behind, loop.getInductionVar());
+}
+
+void BlockBuilder::storeSum(Value numbers, MapBlocksOp block, Value view, ArrayRef<Axis> axes) {
+  Type type = rowType().clone(b.getIndexType());
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                       tile::IotaOp::create(b, loc, type, row),
+                                       splat(queryLength, cast<RankedTensorType>(type)));
+  numbers = arith::SelectOp::create(b, loc, inside, numbers, splat(0.0, rowType()));
+  Value sum = reduce(tile::Reduction::addf, along(numbers, tile({Axis::rows, Axis::one})),
+                     splat(0.0, tile({Axis::one})));
+  Value number = block.getFirst(Axis::rows);
+  if (!block.getStarts())
+    number = arith::DivUIOp::create(b, loc, number,
+                                    TileSizeOp::create(b, loc, b.getIndexType(), Axis::rows));
+  SmallVector<Value> indices;
+  for (Axis axis : axes)
+    indices.push_back(axis == Axis::rows || axis == Axis::one ? index(0) : at(axis));
+  int64_t last = axes.size() - 1;
+  tile::StoreOp::create(b, loc, sum, slice(view, Part{number, index(1)}, last), indices,
+                        ArrayRef<int64_t>{last});
 }
 
 void BlockBuilder::accumulate(Value value, Value sums) {

@@ -46,8 +46,10 @@ def FA_Dialect : Dialect {
     /// dimension of it, one for each dimension of the result, which has that size. A
     /// result that the entry does not return is allocated by them.
     static constexpr llvm::StringLiteral kSizesAttr = "fa.sizes";
-    /// Beside `fa.sizes`: what each of these sizes is divided by, rounded up.
+    /// Beside `fa.sizes`: what each of these sizes is divided by, rounded up; `kByBlock` stands for the size of
+    /// a block along its last axis, which is chosen later.
     static constexpr llvm::StringLiteral kDivisorsAttr = "fa.divisors";
+    static constexpr int64_t kByBlock = 0;
     /// Beside `fa.sizes`: for each result [dimension, argument, multiple], or nothing. The size of that dimension is
     /// rounded up to a multiple, and one more is added for each number of the argument, starts of sequences: so each of
     /// these has a place that begins at a multiple.

@@ -286,23 +286,20 @@ void Backward::prepareRows() {
   ArrayRef<Axis> axes = ArrayRef(kRowAxes).drop_front(starts ? 1 : 0);
   SmallVector<Attribute> sizes(2, sizesOf(axes, query, key));
   SmallVector<Axis> sinkAxes = axesOfParts(kRowAxes, query, key);
-  SmallVector<Value> zeros;
   if (wantsSink) {
     sizes.push_back(sizesOf(sinkAxes, query, key));
     SmallVector<int64_t> shape(type.getShape());
     if (starts)
       shape.insert(shape.begin(), 1);
+    shape.back() = ShapedType::kDynamic;
     types.push_back(type.clone(shape));
-    places.push_back(placesOf(/*starts=*/Value(), kRowsOfNumbers, b.getContext()));
-    // Rows of no sequence add nothing.
-    if (op.hasSequences())
-      zeros.push_back(makeZeros(b, loc, name + "_zero", cast<RankedTensorType>(types.back()),
-                                sinkAxes, query, key));
   }
-  auto block = MapBlocksOp::create(b, loc, name, query, axes, types, zeros, starts);
+  auto block = MapBlocksOp::create(b, loc, name, query, axes, types, ValueRange(), starts);
   block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizes));
   if (starts)
     block->setAttr(FADialect::kPlacesAttr, b.getArrayAttr(places));
+  if (wantsSink)
+    sizeByBlocks(block, 2, starts);
   OpBuilder inner(b);
   BlockBuilder r(inner, loc);
   r.enter(block, query, key, mappedSequences());
@@ -345,7 +342,7 @@ void Backward::prepareRows() {
   if (!wantsSink)
     return;
   Value parts = ofSinkRows(r, natural, empty, sum);
-  r.store(named(parts, "dsink_rows"), block.getResultView(2), sinkAxes);
+  r.storeSum(named(parts, "dsink_rows"), block, block.getResultView(2), sinkAxes);
   ofSink = block.getResult(2);
 }
 
