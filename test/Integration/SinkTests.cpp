@@ -121,8 +121,8 @@ TEST(SinkRows, WithoutAKeyHaveTheSinkAlone) {
   }
 }
 
-/// What is behind the last row of a block has no part in a sink's gradient, though exp(sink) is
-/// infinite.
+/// Expect nothing of rows behind the last one of a block in the gradient of a sink, though
+/// exp(sink) is infinite. infinite.
 TEST(SinkRows, BehindTheLastOneAddNothing) {
   for (const char *target : {"cpu", "sm_80", "sm_90a"}) {
     Case c = makeCase("f32", 20, 70, 64, "none");
