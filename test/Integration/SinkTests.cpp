@@ -122,7 +122,7 @@ TEST(SinkRows, WithoutAKeyHaveTheSinkAlone) {
 }
 
 /// Expect nothing of rows behind the last one of a block in the gradient of a sink, though
-/// exp(sink) is infinite. infinite.
+/// exp(sink) is infinite.
 TEST(SinkRows, BehindTheLastOneAddNothing) {
   for (const char *target : {"cpu", "sm_80", "sm_90a"}) {
     Case c = makeCase("f32", 20, 70, 64, "none");
