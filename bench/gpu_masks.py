@@ -21,7 +21,7 @@ def spread(n, count):
 
 
 SETS = {"12": lambda n: cut(n, 12, SEED), "64": lambda n: cut(n, 64, SEED),
-        **{"%d-equal" % count: functools.partial(lambda count, n: spread(n, count), count) for count in (12, 20, 32)},
+        **{"%d-equal" % count: functools.partial(spread, count=count) for count in (12, 20, 32)},
         "long": lambda n: [n // 2, *spread(n - n // 2, 11)], "8": lambda n: spread(n, 8)}  # long: one and eleven
 
 

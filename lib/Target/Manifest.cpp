@@ -7,15 +7,13 @@
 
 #include "fa/Target/Manifest.h"
 #include "fa/Support/DimNames.h"
+#include "fa/Support/MaxSize.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::fa;
-
-/// Lengths are below 2^30, so that sums of two positions fit 32 bits.
-static constexpr int64_t kMaxSize = (int64_t(1) << 30) - 1;
 
 //===----------------------------------------------------------------------===//
 // Expressions over sizes

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CPUExecutor.h"
+#include "fa/Support/MaxSize.h"
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/STLExtras.h"
@@ -136,7 +137,6 @@ llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> argumen
                                    std::to_string(arguments.size()));
   std::vector<void *> common;
   // Kernels compute positions in 32 bits (tile-narrow-indices).
-  constexpr int64_t kMaxSize = (int64_t(1) << 30) - 1;
   for (auto [number, argument] : llvm::enumerate(arguments))
     for (int64_t size : argument.sizes())
       if (size < 0 || size > kMaxSize)

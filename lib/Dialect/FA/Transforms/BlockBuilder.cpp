@@ -16,9 +16,6 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// The dimension of rows in what has places: that is of sequences in a row and has no batch.
-static constexpr int64_t kDimOfPlaces = 1;
-
 std::pair<Value, double> fa::splitProduct(Value value) {
   constexpr double kMost = 0x1p60;
   APFloat constant(1.0f);
@@ -139,31 +136,11 @@ SmallVector<Axis> fa::axesOfParts(ArrayRef<Axis> axes, Value query, Value key) {
   return parts;
 }
 
-DenseI64ArrayAttr fa::placesOf(Value starts, int64_t box, MLIRContext *context) {
+DenseI64ArrayAttr fa::placesOf(Value starts, int64_t box, MLIRContext *context, int64_t dim) {
   SmallVector<int64_t> places;
   if (auto argument = dyn_cast_if_present<BlockArgument>(starts))
-    places = {kDimOfPlaces, argument.getArgNumber(), box};
+    places = {dim, argument.getArgNumber(), box};
   return DenseI64ArrayAttr::get(context, places);
-}
-
-void fa::sizeByBlocks(MapBlocksOp block, unsigned result, Value starts) {
-  Builder b(block.getContext());
-  SmallVector<Attribute> divisors, places;
-  if (auto known = block->getAttrOfType<ArrayAttr>(FADialect::kPlacesAttr))
-    llvm::append_range(places, known);
-  places.resize(block.getNumResults(), b.getDenseI64ArrayAttr({}));
-  for (unsigned i = 0; i < block.getNumResults(); ++i) {
-    int64_t rank = cast<RankedTensorType>(block.getResult(i).getType()).getRank();
-    SmallVector<int64_t> by(rank, 1);
-    if (i == result)
-      by.back() = FADialect::kByBlock;
-    divisors.push_back(b.getDenseI64ArrayAttr(by));
-    if (auto argument = dyn_cast_if_present<BlockArgument>(starts); argument && i == result)
-      places[i] = b.getDenseI64ArrayAttr({rank - 1, argument.getArgNumber(), 1});
-  }
-  block->setAttr(FADialect::kDivisorsAttr, b.getArrayAttr(divisors));
-  if (starts)
-    block->setAttr(FADialect::kPlacesAttr, b.getArrayAttr(places));
 }
 
 Value fa::makeZeros(OpBuilder &b, Location loc, StringRef name, RankedTensorType type,

@@ -138,7 +138,7 @@ struct BlockBuilder {
   /// last row.
   void storeNumbers(Value numbers, Value view);
   /// Store the sum of numbers at the tile's rows that the block's sequence has, in a view of one
-  /// for each block (`sizeByBlocks`), at the indices of `axes`, the last one that of rows.
+  /// for each block (`FADialect::kByBlock`), at the indices of `axes`, the last one that of rows.
   void storeSum(Value numbers, MapBlocksOp block, Value view, ArrayRef<Axis> axes);
   /// Add a tile of rows to sums in memory (`sumsOf`) by atomics, at its rows and its head.
   void accumulate(Value tile, Value sums);
@@ -229,6 +229,9 @@ DenseI64ArrayAttr sizesOf(ArrayRef<Axis> axes, Value query, Value key);
 /// Return such pairs for a tensor with the dimensions of an argument.
 DenseI64ArrayAttr sizesOf(Value argument);
 
+/// The dimension of rows in what has places: that is of sequences in a row and has no batch.
+constexpr int64_t kDimOfPlaces = 1;
+
 /// How many rows boxes of places have: of sums as many as boxes of accumulators (`#tile.order`), of
 /// numbers what steps over rows divide.
 constexpr int64_t kRowsOfSums = 16, kRowsOfNumbers = 128;
@@ -239,12 +242,8 @@ constexpr int64_t kRowsOfSums = 16, kRowsOfNumbers = 128;
 ///
 /// Sequence b, from starts[b] on, has the rows from (floor(starts[b] / box) + b) * box on: enough
 /// before those of b + 1, wherever that begins, so that no kernel counts the boxes before.
-DenseI64ArrayAttr placesOf(Value starts, int64_t box, MLIRContext *context);
-
-/// Say of a result of a block that its last dimension, which `fa.sizes` gives, has one element for
-/// each block of rows, and one for each of the blocks that sequences, which begin at `starts`, have
-/// more.
-void sizeByBlocks(MapBlocksOp block, unsigned result, Value starts);
+DenseI64ArrayAttr placesOf(Value starts, int64_t box, MLIRContext *context,
+                           int64_t dim = kDimOfPlaces);
 
 /// Emit a kernel that sets a tensor of f32 with the dimensions of `axes` to 0, where others store
 /// but what sequences have.

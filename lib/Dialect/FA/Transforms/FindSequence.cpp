@@ -14,11 +14,12 @@
 // b whose first block is not after this one is found from the highest bits of b to the lowest
 // ones, two at a time: each step waits for memory, and its three loads wait together. Blocks that
 // are too many have rows that the sequence does not; so has one more than these, for there are
-// B + 1 starts.
+// B + 1 starts, and where R does not divide T another: ceil(T / R) + B + 1 in all.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FindSequence.h"
+#include "fa/Support/MaxSize.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -93,8 +94,7 @@ std::pair<Value, Value> fa::findSequence(OpBuilder &builder, Location loc, Value
   // Sequence 0 may begin after this block, which has no row then: it begins at the greatest row.
   Value behind = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, number, first);
   Value block = arith::SubIOp::create(b, number, first);
-  constexpr int64_t kMostRows = int64_t(1) << 30;
-  Value greatest = arith::CeilDivSIOp::create(b, index(kMostRows), size);
+  Value greatest = arith::CeilDivSIOp::create(b, index(kMaxSize + 1), size);
   Value known = clamp(block, greatest, zero);
   Value row = arith::MulIOp::create(b, arith::SelectOp::create(b, behind, known, greatest), size);
   builder.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());

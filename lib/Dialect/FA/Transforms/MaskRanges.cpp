@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MaskRanges.h"
+#include "fa/Support/MaxSize.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -27,21 +28,17 @@ int MaskRanges::join(int x, int y) {
 
 static bool fits(Wide value) { return value >= -kMostMagnitude && value <= kMostMagnitude; }
 
-/// Lengths and indices are below 2^30: a launch checks it.
-static constexpr int64_t kMostIndex = (int64_t(1) << 30) - 1;
-
 MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets)
     : e(e), block(block), loop(loop), loopIndex(numberOf(loop.axis)),
       blockIndex(numberOf(block.axis)), loopLength(loop.length), findsSets(findsSets) {
   assert(block.axis != loop.axis && "a box has two axes");
   atoms.resize(tile::LinearForm::kRest);
-  atoms[loopIndex] = {loop.first, loop.last, 0, kMostIndex, /*inLoop=*/true, kMixed, -1};
+  atoms[loopIndex] = {loop.first, loop.last, 0, kMaxSize, /*inLoop=*/true, kMixed, -1};
   // One index is no range: it is the same over the box.
   int move = block.first != block.last;
-  atoms[blockIndex] = {block.first, block.last,   0, kMostIndex, /*inLoop=*/false,
-                       move,        /*step=*/move};
+  atoms[blockIndex] = {block.first, block.last, 0, kMaxSize, /*inLoop=*/false, move, /*step=*/move};
   for (Value length : {loop.length, block.length})
-    atoms.push_back({length, length, 0, kMostIndex});
+    atoms.push_back({length, length, 0, kMaxSize});
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,9 +151,9 @@ Linear MaskRanges::add(const Linear &x, const Linear &y, int64_t factor) {
                                std::pair(blockIndex, unsigned(kBlockLength))}) {
     Wide a = sum.coefficient(index), b = sum.coefficient(length);
     if (a < 0 && b > 0)
-      least += std::min(-a, b) * (Wide(kMostIndex) + 1);
+      least += std::min(-a, b) * (Wide(kMaxSize) + 1);
     else if (a > 0 && b < 0)
-      most -= std::min(a, -b) * (Wide(kMostIndex) + 1);
+      most -= std::min(a, -b) * (Wide(kMaxSize) + 1);
   }
   // The operands may be known better than their atoms tell.
   Wide a = Wide(factor) * y.least, b = Wide(factor) * y.most;

@@ -8,6 +8,7 @@
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
+#include "fa/Support/MaxSize.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,9 +23,6 @@ using namespace mlir::tile;
 //===----------------------------------------------------------------------===//
 // Ranges
 //===----------------------------------------------------------------------===//
-
-/// So that a sum of two sizes fits 32 bits.
-static constexpr int64_t kMaxSize = (int64_t(1) << 30) - 1;
 
 static MaybeInterval checked(__int128 low, __int128 high) {
   if (low < -Interval::kLimit || high > Interval::kLimit)
@@ -59,7 +57,7 @@ MaybeInterval Ranges::ofExpression(AffineExpr expression) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expression))
     return checked(constant.getValue(), constant.getValue());
   if (isa<AffineSymbolExpr>(expression))
-    return Interval{0, kMaxSize};
+    return Interval{0, fa::kMaxSize};
   auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
   if (!binary)
     return std::nullopt;
@@ -193,7 +191,7 @@ MaybeInterval Ranges::compute(Value value) {
   }
   if (auto dim = dyn_cast<tile::DimOp>(op)) {
     int64_t size = cast<tile::ViewType>(dim.getView().getType()).getShape()[dim.getDim()];
-    return ShapedType::isDynamic(size) ? Interval{0, kMaxSize} : Interval{size, size};
+    return ShapedType::isDynamic(size) ? Interval{0, fa::kMaxSize} : Interval{size, size};
   }
   if (Value place = placeInOrder(op))
     return get(place);
@@ -207,11 +205,8 @@ MaybeInterval Ranges::compute(Value value) {
     return Interval{0, 32};
   if (isa<tile::BroadcastOp, arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return get(op->getOperand(0));
-  if (auto select = dyn_cast<arith::SelectOp>(op)) {
-    MaybeInterval a = get(select.getTrueValue()), b = get(select.getFalseValue());
-    return a && b ? MaybeInterval(Interval{std::min(a->low, b->low), std::max(a->high, b->high)})
-                  : std::nullopt;
-  }
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return ofAny({select.getTrueValue(), select.getFalseValue()});
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp,
            arith::DivUIOp, arith::DivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
            arith::FloorDivSIOp, arith::RemUIOp>(op))
@@ -311,17 +306,17 @@ bool tile::isNonNegative(Value value, int64_t depth) {
   Operation *op = value.getDefiningOp();
   if (isa<tile::DimOp, tile::NthBitOp>(op))
     return true;
-  if (auto cast = dyn_cast<arith::IndexCastOp>(op); cast && cast.getIn().getDefiningOp()) {
-    Operation *from = cast.getIn().getDefiningOp();
-    if (Value place = placeInOrder(from))
-      return isNonNegative(place, depth);
-    // The first word of a work tile's ids is the last id; others are packed.
-    auto part = from->getAttrOfType<IntegerAttr>(TileDialect::kPartAttr);
-    if (part && part.getInt() == 0)
-      return true;
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op)) {
+    if (Operation *from = cast.getIn().getDefiningOp()) {
+      if (Value place = placeInOrder(from))
+        return isNonNegative(place, depth);
+      // The first word of a work tile's ids is the last id; others are packed.
+      auto part = from->getAttrOfType<IntegerAttr>(TileDialect::kPartAttr);
+      if (part && part.getInt() == 0)
+        return true;
+    }
+    return value.getType().isIndex() && isNonNegative(cast.getIn(), depth);
   }
-  if (isa<arith::IndexCastOp>(op) && value.getType().isIndex())
-    return isNonNegative(op->getOperand(0), depth);
   if (!isExact(op))
     return false;
   if (auto select = dyn_cast<arith::SelectOp>(op))

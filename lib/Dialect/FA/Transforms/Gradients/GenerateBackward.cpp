@@ -285,6 +285,8 @@ void Backward::prepareRows() {
   SmallVector<Attribute> places(2, placesOf(starts, kRowsOfNumbers, b.getContext()));
   ArrayRef<Axis> axes = ArrayRef(kRowAxes).drop_front(starts ? 1 : 0);
   SmallVector<Attribute> sizes(2, sizesOf(axes, query, key));
+  SmallVector<Attribute> divisors(2,
+                                  b.getDenseI64ArrayAttr(SmallVector<int64_t>(placed.size(), 1)));
   SmallVector<Axis> sinkAxes = axesOfParts(kRowAxes, query, key);
   if (wantsSink) {
     sizes.push_back(sizesOf(sinkAxes, query, key));
@@ -293,13 +295,18 @@ void Backward::prepareRows() {
       shape.insert(shape.begin(), 1);
     shape.back() = ShapedType::kDynamic;
     types.push_back(type.clone(shape));
+    // One number a block; sequences have one block more, each.
+    places.push_back(placesOf(starts, /*box=*/1, b.getContext(), /*dim=*/shape.size() - 1));
+    SmallVector<int64_t> by(shape.size(), 1);
+    by.back() = FADialect::kByBlock;
+    divisors.push_back(b.getDenseI64ArrayAttr(by));
   }
   auto block = MapBlocksOp::create(b, loc, name, query, axes, types, ValueRange(), starts);
   block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizes));
   if (starts)
     block->setAttr(FADialect::kPlacesAttr, b.getArrayAttr(places));
   if (wantsSink)
-    sizeByBlocks(block, 2, starts);
+    block->setAttr(FADialect::kDivisorsAttr, b.getArrayAttr(divisors));
   OpBuilder inner(b);
   BlockBuilder r(inner, loc);
   r.enter(block, query, key, mappedSequences());

@@ -67,7 +67,7 @@ private:
   void visit(scf::ForOp loop);
 
   Ranges ranges;
-  /// The numbers in i32; null where they are but cut.
+  /// The numbers in i32 of what is widened again where it is used, and of what stays.
   llvm::MapVector<Value, Value> narrowed;
   DenseMap<Value, Value> cut;
 };
@@ -86,8 +86,8 @@ Value ScalarNarrower::narrow(Value value) {
   b.setInsertionPointAfterValue(value);
   APInt number;
   made = matchPattern(value, m_ConstantInt(&number))
-             ? arith::ConstantIntOp::create(b, number.getSExtValue(), 32).getResult()
-             : arith::IndexCastOp::create(b, b.getI32Type(), value).getResult();
+             ? constant(b, b.getI32Type(), number.getSExtValue())
+             : castToI32(b, value);
   return made;
 }
 
@@ -95,14 +95,13 @@ void ScalarNarrower::visit(scf::ForOp loop) {
   Value iv = loop.getInductionVar();
   if (!iv.getType().isIndex() || loop.getUnsignedCmp())
     return;
-  MaybeInterval end = ranges.get(loop.getUpperBound()), step = ranges.get(loop.getStep());
-  bool counts = fits(iv) && fits(loop.getLowerBound()) && end && step && end->fits(32) &&
-                Interval{step->low, end->high + step->high}.fits(32);
-  if (!counts)
+  Value end = loop.getUpperBound(), step = loop.getStep();
+  if (!areNarrow({iv, loop.getLowerBound(), end, step}) ||
+      !llvm::isInt<32>(ranges.get(end)->high + ranges.get(step)->high))
     return;
   loop.setLowerBound(narrow(loop.getLowerBound()));
-  loop.setUpperBound(narrow(loop.getUpperBound()));
-  loop.setStep(narrow(loop.getStep()));
+  loop.setUpperBound(narrow(end));
+  loop.setStep(narrow(step));
   ImplicitLocOpBuilder b(loop.getLoc(), loop.getBody(), loop.getBody()->begin());
   Type index = iv.getType();
   iv.setType(b.getI32Type());
