@@ -81,6 +81,8 @@ PRESETS = {
         Section("shares", SIZES, [8192], ["full", *MODIFIED, "dropout"], []),
         Section("window", SIZES, [65536], ["causal", "window"], FLASH),
         Section("gqa", SIZES, [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"]),
+        Section("energy", SIZES, [8192], ["full", "causal"], ["cudnn", *FLASH, "fa2"]),
+        Section("backward-energy", SIZES, [8192], ["full", "causal"], ["cudnn", *FLASH], backward=True),
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH], lse=False),
         Section("backward", SIZES, [8192, 2048, 16384, 512], ["full", "causal"], ["cudnn", *FLASH, "fa2"], backward=True),
         Section("backward-det", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn"], backward=True,

@@ -155,11 +155,13 @@ def grid(rows):
 
 
 def rivals(rows):
-    """A line for each rival of each cell, with its clock, power and energy; `--bursts` adds a column. What peers
-    lack a figure for is below."""
+    """A line for each rival of each cell, with its clock, power and energy; `--bursts` and `--energy-seconds` add
+    columns. What peers lack a figure for is below."""
     bursts = any("bursts" in row for row in rows)
+    busy = any(row.get("busy") for row in rows)
     lines = header("d", "n", "case", "rival", "TFLOP/s", "ours / theirs", "MHz", "W", "J per TFLOP",
-                   *(["in bursts"] if bursts else []))
+                   *(["in bursts"] if bursts else []),
+                   *(["TFLOP/s per GHz", "tensor cores busy"] if busy else []))
     for row in sorted(rows, key=lambda row: (row["d"], row["n"])):
         ours = row["tflops"].get("ours")
         for name in rivals_of([row]):
@@ -170,18 +172,19 @@ def rivals(rows):
                               number(ours / value) if ours and value and name != "ours" else "",
                               number(row.get("mhz", {}).get(name), 0), number(row.get("watts", {}).get(name), 0),
                               number(energy_of(row, name)),
-                              *([number(row.get("bursts", {}).get(name), 0)] if bursts else [])))
+                              *([number(row.get("bursts", {}).get(name), 0)] if bursts else []),
+                              *([*utilization(row, name)] if busy else [])))
     return lines + reasons(rows)
 
 
+def utilization(row, name):
+    """-> what a clock is used for: TFLOP/s per GHz, and the part of the time that tensor cores are busy"""
+    mhz, part = row.get("mhz", {}).get(name), row.get("busy", {}).get(name, {}).get("tensor")
+    return number(1000 * row["tflops"][name] / mhz if mhz else None, 0), "" if part is None else f"{part:.0f} %"
+
+
 def energy(rows):
-    """Of one length of the grid."""
-    lengths = sorted({row["n"] for row in rows if row.get("mhz")})
-    n = 8192 if 8192 in lengths else lengths[-1] if lengths else None
-    rows = [row for row in rows if row["n"] == n]
-    if not rows:
-        return []
-    return [f"Clock, power and energy at n = {n}:", ""] + rivals(rows)
+    return ["Clock, power and energy:", ""] + rivals(rows)
 
 
 def visited(rows):
@@ -306,7 +309,8 @@ def orders(rows):
 
 
 # The tables in order: a name, the sections that it is of (none: all), and what makes it.
-TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", ("lse-off",), grid),
+TABLES = [("grid", ("grid",), grid), ("energy", ("energy",), energy), ("backward-energy", ("backward-energy",), energy),
+          ("lse-off", ("lse-off",), grid),
           ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
           ("shares", ("shares",), shares), ("window", ("window",), window), ("backward", ("backward",), grid), ("backward-det", ("backward-det",), grid),
           ("backward-gqa", ("backward-gqa",), gqa), ("backward-scores", ("backward-scores",), scores),

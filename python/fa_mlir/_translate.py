@@ -452,6 +452,9 @@ def trace(function, kinds, device, reads):
                    for kind in kinds]
         with torch.fx.traceback.preserve_node_meta():
             graph = make_fx(call, decomposition_table=find_decompositions())(*scalars).graph
+    for node in graph.nodes:
+        if node.op == "get_attr":  # older PyTorch says nothing of what it captures
+            node.meta.setdefault("val", getattr(graph.owning_module, node.target))
     graph.eliminate_dead_code()  # a tensor of which only the size was read is no capture
     return graph
 

@@ -241,6 +241,10 @@ class Changes(unittest.TestCase):
             torch.testing.assert_close(fa_mlir.flex_attention(q, k, v, block_mask=mask), expected, rtol=1e-5, atol=1e-5)
             change()
 
+    def skip_where_refused(self):
+        if torch.__version__.startswith("2.6."):
+            self.skipTest("PyTorch 2.6's FlexAttention refuses what the function calls")
+
     def test_globals(self):
         def change():
             global WINDOW
@@ -282,6 +286,7 @@ class Changes(unittest.TestCase):
     def test_methods_of_containers(self):
         sizes, order = {"window": 3}, [3]
         find, take = sizes.get, order.__getitem__
+        self.skip_where_refused()
         self.check_changes(lambda b, h, q, k: q - k < find("window"), lambda: sizes.update(window=12))
         self.check_changes(lambda b, h, q, k: q - k < take(0), lambda: order.__setitem__(0, 12))
 
@@ -295,6 +300,7 @@ class Changes(unittest.TestCase):
             from window_of_tests import window
             return q - k < window
         self.check_changes(mask, lambda: setattr(module, "window", 12))
+        self.skip_where_refused()
         self.check_changes(lambda b, h, q, k: q - k < globals()["WINDOW"], lambda: globals().__setitem__("WINDOW", 11))
         self.addCleanup(globals().__setitem__, "WINDOW", WINDOW)
 

@@ -207,9 +207,14 @@ MaybeInterval Ranges::compute(Value value) {
     return get(op->getOperand(0));
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return ofAny({select.getTrueValue(), select.getFalseValue()});
+  if (isa<math::AbsIOp>(op)) {
+    MaybeInterval of = get(op->getOperand(0));
+    return of ? Interval{std::max({int64_t(0), of->low, -of->high}), std::max(-of->low, of->high)}
+              : MaybeInterval();
+  }
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp,
            arith::DivUIOp, arith::DivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
-           arith::FloorDivSIOp, arith::RemUIOp>(op))
+           arith::FloorDivSIOp, arith::RemUIOp, arith::RemSIOp, arith::ShRSIOp>(op))
     return std::nullopt;
   MaybeInterval a = get(op->getOperand(0)), b = get(op->getOperand(1));
   // What is brought into a range is in it, whatever it was.
@@ -226,6 +231,10 @@ MaybeInterval Ranges::compute(Value value) {
   }
   if (isa<arith::SubIOp>(op))
     return checked(__int128(a->low) - b->high, __int128(a->high) - b->low);
+  if (isa<arith::ShRSIOp>(op))
+    return b->low < 0 || b->high > 62 ? MaybeInterval()
+                                      : Interval{a->low >> (a->low < 0 ? b->low : b->high),
+                                                 a->high >> (a->high < 0 ? b->high : b->low)};
   if (isa<arith::MulIOp>(op)) {
     __int128 corners[] = {__int128(a->low) * b->low, __int128(a->low) * b->high,
                           __int128(a->high) * b->low, __int128(a->high) * b->high};
@@ -236,7 +245,16 @@ MaybeInterval Ranges::compute(Value value) {
     return Interval{std::max(a->low, b->low), std::max(a->high, b->high)};
   if (isa<arith::MinSIOp>(op))
     return Interval{std::min(a->low, b->low), std::min(a->high, b->high)};
-  if (a->low < 0 || b->low < 1)
+  if (b->low < 1)
+    return std::nullopt;
+  // Both round to 0.
+  if (isa<arith::RemSIOp>(op))
+    return Interval{std::max(std::min(a->low, int64_t(0)), 1 - b->high),
+                    std::min(std::max(a->high, int64_t(0)), b->high - 1)};
+  if (isa<arith::DivSIOp>(op))
+    return Interval{a->low / (a->low < 0 ? b->low : b->high),
+                    a->high / (a->high < 0 ? b->high : b->low)};
+  if (a->low < 0)
     return std::nullopt;
   if (isa<arith::RemUIOp>(op))
     return Interval{0, std::min(a->high, b->high - 1)};

@@ -11,9 +11,9 @@
 //      with a limit of its row (CompareColumns.h);
 //   2. of such comparisons that are one condition together, those from the same side
 //      become one (there too);
-//   3. other arithmetic on tiles of indices is done in i32 where its values fit. Sums
-//      and products need only fit at the end (they are exact modulo 2^32); what compares
-//      must fit itself.
+//   3. other arithmetic on tiles of indices is done in i32 where its values fit, and so is that
+//      on vectors which it takes. Sums and products need only fit at the end (they are exact
+//      modulo 2^32); what compares, divides or takes signs must fit itself.
 //
 // A value whose range (Integers.h) is unknown, or could leave 64 bits, stays as it is.
 //
@@ -23,6 +23,7 @@
 #include "fa/Dialect/Tile/IR/Scatter.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -35,7 +36,7 @@ using namespace mlir;
 using namespace mlir::tile;
 
 namespace {
-/// Bring values of rank 2 to i32, modulo 2^32.
+/// Bring tiles, and vectors that they are made of, to i32, modulo 2^32.
 class Narrower {
 public:
   explicit Narrower(Ranges &ranges) : ranges(ranges) {}
@@ -59,20 +60,34 @@ private:
   Value make(ImplicitLocOpBuilder &b, Value value) {
     Type type = cast<RankedTensorType>(value.getType()).clone(b.getI32Type());
     Operation *op = value.getDefiningOp();
-    if (auto broadcast = dyn_cast_if_present<BroadcastOp>(op))
-      return BroadcastOp::create(b, type, castToI32(b, broadcast.getInput()),
-                                 broadcast.getDimAttr());
+    if (auto broadcast = dyn_cast_if_present<BroadcastOp>(op)) {
+      Value input = broadcast.getInput();
+      input = isa<RankedTensorType>(input.getType()) ? get(input) : castToI32(b, input);
+      return BroadcastOp::create(b, type, input, broadcast.getDimAttr());
+    }
+    if (auto iota = dyn_cast_if_present<IotaOp>(op))
+      return IotaOp::create(b, type, castToI32(b, iota.getStart()));
     APInt number;
     if (matchPattern(value, m_ConstantInt(&number)))
       return constant(b, type, number.trunc(32).getSExtValue());
     bool modular = isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op);
-    bool exact = isa_and_nonnull<arith::MaxSIOp, arith::MinSIOp>(op) && fits(op->getOperand(0)) &&
-                 fits(op->getOperand(1));
-    if (!modular && !exact)
+    if (!modular && !(op && isExact(op)))
       return castToI32(b, value);
-    Value x = get(op->getOperand(0)), y = get(op->getOperand(1));
+    SmallVector<Value> operands =
+        llvm::map_to_vector(op->getOperands(), [&](Value operand) { return get(operand); });
     // Without flags: what did not overflow in 64 bits may do so here.
-    return b.create(b.getLoc(), op->getName().getIdentifier(), {x, y}, type)->getResult(0);
+    return b.create(b.getLoc(), op->getName().getIdentifier(), operands, type)->getResult(0);
+  }
+
+  /// Return whether the op gives the same in 32 bits for numbers that fit.
+  bool isExact(Operation *op) {
+    bool ofUnsigned = isa<arith::DivUIOp, arith::RemUIOp>(op);
+    return (ofUnsigned ||
+            isa<arith::MaxSIOp, arith::MinSIOp, arith::DivSIOp, arith::RemSIOp, math::AbsIOp>(
+                op)) &&
+           fits(op->getResult(0)) && llvm::all_of(op->getOperands(), [&](Value operand) {
+             return fits(operand) && (!ofUnsigned || ranges.get(operand)->low >= 0);
+           });
   }
 
   Ranges &ranges;

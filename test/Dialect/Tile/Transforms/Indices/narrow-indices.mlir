@@ -343,3 +343,71 @@ tile.func @far(%x: !tile.view<?x?xi8>, %last: !tile.view<?xi32>, %t: index) grid
   tile.store %b, %x[%i0, %c0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
   tile.return
 }
+
+// Quotients, rests and absolute values of numbers that fit are the same in 32 bits, and so is what is computed of
+// vectors before they are broadcast.
+// CHECK-LABEL: tile.func @pixels
+// CHECK: %[[J:.*]] = tile.iota %{{.*}} : i32 -> tensor<128xi32>
+// CHECK: arith.divui %[[J]], %{{.*}} : tensor<128xi32>
+// CHECK: arith.remui %[[J]], %{{.*}} : tensor<128xi32>
+// CHECK: math.absi %{{.*}} : tensor<64x128xi32>
+// CHECK: arith.cmpi sle, %{{.*}} : tensor<64x128xi32>
+// CHECK-NOT: xindex>
+//
+// The dividend may be below 0, where divsi, not divui, is the same.
+// CHECK-LABEL: tile.func @below
+// CHECK: arith.divsi %{{.*}} : tensor<64x128xi32>
+// CHECK: arith.divui %{{.*}} : tensor<64x128xindex>
+tile.func @pixels(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c5 = arith.constant 5 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %i0 = arith.muli %t, %c64 : index
+  %sk = tile.dim %x, 1 : !tile.view<?x?xi8>
+  %row = arith.shrsi %i0, %c5 : index
+  %from = arith.muli %row, %c32 : index
+  scf.for %j0 = %from to %sk step %c128 {
+    %w = tile.broadcast %c32 : index -> tensor<64xindex>
+    %v = tile.broadcast %c32 : index -> tensor<128xindex>
+    %i = tile.iota %i0 : index -> tensor<64xindex>
+    %j = tile.iota %j0 : index -> tensor<128xindex>
+    %yi = arith.divui %i, %w : tensor<64xindex>
+    %yj = arith.divui %j, %v : tensor<128xindex>
+    %xi = arith.remui %i, %w : tensor<64xindex>
+    %xj = arith.remui %j, %v : tensor<128xindex>
+    %zi = arith.addi %yi, %xi : tensor<64xindex>
+    %zj = arith.addi %yj, %xj : tensor<128xindex>
+    %is = tile.broadcast %zi dim 1 : tensor<64xindex> -> tensor<64x128xindex>
+    %js = tile.broadcast %zj dim 0 : tensor<128xindex> -> tensor<64x128xindex>
+    %d = arith.subi %is, %js : tensor<64x128xindex>
+    %a = math.absi %d : tensor<64x128xindex>
+    %three = tile.broadcast %c3 : index -> tensor<64x128xindex>
+    %m = arith.cmpi sle, %a, %three : tensor<64x128xindex>
+    %b = arith.extui %m : tensor<64x128xi1> to tensor<64x128xi8>
+    tile.store %b, %x[%i0, %j0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
+  }
+  tile.return
+}
+tile.func @below(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %i0 = arith.muli %t, %c64 : index
+  %w = tile.broadcast %c32 : index -> tensor<64x128xindex>
+  %i = tile.iota %i0 : index -> tensor<64xindex>
+  %j = tile.iota %c0 : index -> tensor<128xindex>
+  %is = tile.broadcast %i dim 1 : tensor<64xindex> -> tensor<64x128xindex>
+  %js = tile.broadcast %j dim 0 : tensor<128xindex> -> tensor<64x128xindex>
+  %d = arith.subi %is, %js : tensor<64x128xindex>
+  %q = arith.divsi %d, %w : tensor<64x128xindex>
+  %u = arith.divui %d, %w : tensor<64x128xindex>
+  %m = arith.cmpi slt, %q, %is : tensor<64x128xindex>
+  %n = arith.cmpi slt, %u, %js : tensor<64x128xindex>
+  %both = arith.andi %m, %n : tensor<64x128xi1>
+  %b = arith.extui %both : tensor<64x128xi1> to tensor<64x128xi8>
+  tile.store %b, %x[%i0, %c0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
+  tile.return
+}
