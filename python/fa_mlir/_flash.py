@@ -214,6 +214,7 @@ def sign_probabilities(launch, sequences, rows, columns):
             return again.run()[0].transpose(-3, -2)
         kept, plain = run(False), run(True)
         parts.append(torch.where(kept == 0, -plain, plain))
+    parts = parts or [q.new_zeros(*q.shape[:-3], q.shape[-2], q.shape[-3], 0)]
     signed = torch.cat(parts, -1)[..., :columns]
     if not sequences:
         return signed

@@ -352,13 +352,19 @@ def _find_known(score_mod, mask_mod, device, numbers):
 
 # Whether torch.compile can look at a function's code and cells. Where it cannot, a function breaks its graph.
 _CAN_LOOK = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 11)
-_find_apart = torch.compiler.disable(_find_trace)
+
+
+@torch.compiler.disable
+def flex_attention_breaks_the_graph_before_PyTorch_2_11(*arguments):
+    """Find a trace beside the graph; an error of fullgraph=True says no more than this name."""
+    return _find_trace(*arguments)
 
 
 def add_functions(launch: Launch, score_mod: Function | None, mask_mod: Function | None,
                   numbers: Sequence[int] = ()) -> None:
     """Add a traced mask and score to a launch, before all else; the mask gets `numbers` after its positions."""
-    find = (_find_compiled if _CAN_LOOK else _find_apart) if torch.compiler.is_compiling() else _find_trace
+    compiled = _find_compiled if _CAN_LOOK else flex_attention_breaks_the_graph_before_PyTorch_2_11
+    find = compiled if torch.compiler.is_compiling() else _find_trace
     traced, captured, sizes = find(score_mod, mask_mod, launch.rows[0].device, len(numbers))
     integers = [*numbers, *[captured[index].shape[dim] for index, dim in sizes]]
     launch.add("traced", *traced, tensors=[_view(x) for x in captured], integers=integers,

@@ -224,7 +224,7 @@ class Translator:
         return "arith.select %s, %s, %s : %s" % (infinite, infinity, emit("arith.mulf %s, %s", larger, root), type)
 
     def sigmoid(self, type, x):
-        power = self.region.add("math.exp %s : %s" % (self.region.add("arith.negf %s : %s" % (x, type)), type))
+        power = self.region.add(self.math("exp")(self, type, self.region.add("arith.negf %s : %s" % (x, type))))
         one = self.constant(1, type).name
         return "arith.divf %s, %s : %s" % (one, self.region.add("arith.addf %s, %s : %s" % (one, power, type)), type)
 
@@ -259,10 +259,16 @@ class Translator:
 
     @staticmethod
     def math(name):
-        """Return an operation of `math`, computed in f32 or f64."""
-        return lambda self, type, *x: "math.%s %s : %s" % (name, ", ".join(x), type)
+        """Return an operation of `math`, computed in f32, or in f64 where that is exact."""
+        def emit(self, type, *x):
+            if type == "f64" and name not in EXACT:
+                raise Untranslatable("'%s' of float64 has no translation; convert its operand by .float()" % name)
+            return "math.%s %s : %s" % (name, ", ".join(x), type)
+        return emit
 
 
+# Functions of `math` that float64 has, too.
+EXACT = ("sqrt", "floor", "ceil", "trunc", "roundeven", "copysign")
 _binary, _math, _T = Translator.binary, Translator.math, Translator
 # ATen's name -> operation on values of the result's dtype.
 ARITHMETIC = {

@@ -352,6 +352,17 @@ class Dropout(unittest.TestCase):
 
 
 @needs_torch
+class NoKeys(unittest.TestCase):
+    def test_probabilities(self):
+        skip_without(self, "cpu")
+        q, k = torch.randn(1, 5, 2, 16), torch.randn(1, 0, 2, 16)
+        output, lse, signed = flash_attn.flash_attn_func(q, k, k, dropout_p=0.1, return_attn_probs=True)
+        self.assertEqual(signed.shape, (1, 2, 5, 0))
+        self.assertFalse(output.any())
+        self.assertTrue((lse == -float("inf")).all())
+
+
+@needs_torch
 class Refused(unittest.TestCase):
     def test_names_the_argument(self):
         x = torch.randn(1, 4, 1, 16)

@@ -427,6 +427,8 @@ def whole(b, h, q, k):
     return table[q] > 0
 def number(b, h, q, k):
     return q - k
+def double(b, h, q, k):
+    return torch.tanh(table[q, k].double()) > 0
 """
         with tempfile.TemporaryDirectory() as place:
             path = os.path.join(place, "users.py")
@@ -436,7 +438,8 @@ def number(b, h, q, k):
             exec(compile(source, path, "exec"), names)
             cases = [("branches", 4, "Python asks for the value of a tensor.*write torch.where"),
                      ("unknown", 9, "operation 'aten.i0' has no translation"), ("slices", 11, "'slice' of a captured tensor that is indexed already.* before the first index"),
-                     ("whole", 13, "a tensor of 1 dimensions; .* index"), ("number", 14, "expected a bool")]
+                     ("whole", 13, "a tensor of 1 dimensions; .* index"), ("number", 14, "expected a bool"),
+                     ("double", 17, "'tanh' of float64 has no translation; convert its operand by .float")]
             for name, line, words in cases:
                 with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "users.py:%d.*%s" % (line, words)):
                     fa_mlir.flex_attention(q, q, q, block_mask=names[name])
