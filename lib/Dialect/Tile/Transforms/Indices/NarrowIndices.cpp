@@ -160,14 +160,6 @@ struct NarrowIndices : tile::impl::TileNarrowIndicesBase<NarrowIndices> {
     for (Operation *op : ops)
       if (auto both = dyn_cast<arith::AndIOp>(op))
         comparisons.join(both);
-    // Vectors that limits are made of.
-    SmallVector<arith::IndexCastOp> casts;
-    getOperation().walk([&](arith::IndexCastOp cast) { casts.push_back(cast); });
-    for (arith::IndexCastOp cast : casts)
-      if (isa<RankedTensorType>(cast.getType()) &&
-          getElementTypeOrSelf(cast.getType()).isInteger(32) &&
-          getElementTypeOrSelf(cast.getIn()).isIndex())
-        cast.getResult().replaceAllUsesWith(narrower.get(cast.getIn()));
     // Erase what has no use left.
     (void)applyPatternsGreedily(getOperation(), RewritePatternSet(&getContext()));
   }
