@@ -184,7 +184,14 @@ def utilization(row, name):
 
 
 def energy(rows):
-    return ["Clock, power and energy:", ""] + rivals(rows)
+    """Of its own section, else of one length of the grid."""
+    rows = [row for row in rows if section_of(row) != "grid"] or rows
+    lengths = sorted({row["n"] for row in rows if row.get("mhz")})
+    n = 8192 if 8192 in lengths else lengths[-1] if lengths else None
+    rows = [row for row in rows if row["n"] == n]
+    if not rows:
+        return []
+    return [f"Clock, power and energy at n = {n}:", ""] + rivals(rows)
 
 
 def visited(rows):
@@ -309,7 +316,7 @@ def orders(rows):
 
 
 # The tables in order: a name, the sections that it is of (none: all), and what makes it.
-TABLES = [("grid", ("grid",), grid), ("energy", ("energy",), energy), ("backward-energy", ("backward-energy",), energy),
+TABLES = [("grid", ("grid",), grid), ("energy", ("energy", "grid"), energy), ("backward-energy", ("backward-energy",), energy),
           ("lse-off", ("lse-off",), grid),
           ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
           ("shares", ("shares",), shares), ("window", ("window",), window), ("backward", ("backward",), grid), ("backward-det", ("backward-det",), grid),
