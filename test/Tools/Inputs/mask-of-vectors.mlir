@@ -18,7 +18,11 @@ func.func @vectors(%q: tensor<?x?x?x64xbf16> {fa.name = "q"}, %k: tensor<?x?x?x6
     %d11 = arith.constant 64 : index
     %d12 = arith.divui %i, %d11 : index
     %d13 = arith.divui %j, %d11 : index
-    %d14 = arith.cmpi sge, %d12, %d13 : index
+    // What 32 bits do not hold stays an index.
+    %wide = arith.constant 8589934592 : index
+    %d16 = arith.muli %d12, %wide : index
+    %d17 = arith.muli %d13, %wide : index
+    %d14 = arith.cmpi sge, %d16, %d17 : index
     %d15 = arith.xori %d10, %d14 : i1
     fa.yield %d15 : i1
   }
