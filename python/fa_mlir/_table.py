@@ -259,16 +259,16 @@ class Translator:
 
     @staticmethod
     def math(name):
-        """Return an operation of `math`, computed in f32, or in f64 where that is exact."""
+        """Return an operation of `math`, computed in f32, or in f64 where the compiler has it."""
         def emit(self, type, *x):
-            if type == "f64" and name not in EXACT:
+            if type == "f64" and name not in OF_FLOAT64:
                 raise Untranslatable("'%s' of float64 has no translation; convert its operand by .float()" % name)
             return "math.%s %s : %s" % (name, ", ".join(x), type)
         return emit
 
 
-# Functions of `math` that float64 has, too.
-EXACT = ("sqrt", "floor", "ceil", "trunc", "roundeven", "copysign")
+# Functions of `math` that the compiler has for f64.
+OF_FLOAT64 = ("sqrt", "rsqrt", "floor", "ceil", "trunc", "roundeven", "copysign")
 _binary, _math, _T = Translator.binary, Translator.math, Translator
 # ATen's name -> operation on values of the result's dtype.
 ARITHMETIC = {

@@ -444,6 +444,12 @@ def double(b, h, q, k):
                 with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "users.py:%d.*%s" % (line, words)):
                     fa_mlir.flex_attention(q, q, q, block_mask=names[name])
 
+    def test_float64_has_roots(self):
+        q, table = torch.randn(1, 1, 8, 16), torch.rand(8, dtype=torch.float64) + 1
+        output = fa_mlir.flex_attention(q, q, q, lambda s, b, h, i, j: s + torch.rsqrt(table[j]) + torch.sqrt(table[j]))
+        expected = attend_flexibly(q, q, q, score_mod=lambda s, b, h, i, j: s + (table.rsqrt() + table.sqrt()).float()[j])[0]
+        torch.testing.assert_close(output.float(), expected, rtol=1e-5, atol=1e-5)
+
     def test_grouped_heads(self):
         q = torch.randn(1, 4, 8, 16)
         with self.assertRaisesRegex(ValueError, "set enable_gqa=True"):
