@@ -11,7 +11,7 @@
 //      s = reduce addf p init rescale(carried, f), both from zeros;
 //   2. the product gets `ones`: the accumulator is 8 columns wider, in which the
 //      sums of truncf(p)'s rows stand, rescaled by f like all other columns;
-//   3. after the loop, take the accumulator's own columns, and the sums from one
+//   3. after the loop, and those that hand the accumulator on, take the accumulator's own columns, and the sums from one
 //      that follows them. What divides by s divides by these sums;
 //   4. if all other uses of s compare it with 0, they take the sums as well, and
 //      the loop does not carry s any more.
@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CarriedTile.h"
 #include "Products.h"
 #include "RoleMarks.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
@@ -41,9 +42,7 @@ struct Sums {
   DotOp dot;
   RescaleOp scaled;
   ReduceOp reduce;
-  scf::ForOp loop;
-  /// Which of the loop's values the accumulator and the sums are.
-  unsigned acc, sum;
+  CarriedTile acc, sum;
 };
 
 } // namespace
@@ -54,19 +53,13 @@ static constexpr int64_t kOnes = 8, kMostColumns = 256;
 // 1. What belongs together
 //===----------------------------------------------------------------------===//
 
-/// Return which of the loop's values the argument is, if these begin as zeros.
-static std::optional<unsigned> carriedFromZero(scf::ForOp loop, Value argument, Value next) {
-  std::optional<unsigned> number = carriedAs(loop, argument, next);
-  return number && isZeroTile(loop.getInitArgs()[*number]) ? number : std::nullopt;
-}
-
 static std::optional<Sums> findSums(DotOp dot) {
   Sums sums;
   sums.dot = dot;
-  sums.loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   auto rounded = dot.getA().getDefiningOp<arith::TruncFOp>();
   sums.scaled = dot.getAcc().getDefiningOp<RescaleOp>();
-  if (!sums.loop || !rounded || !sums.scaled || dot.getOnes() || dot.getTransposeB() ||
+  if (!loop || !rounded || !sums.scaled || dot.getOnes() || dot.getTransposeB() ||
       !dot.getB().getDefiningOp<LoadOp>() || !dot->hasOneUse() || !sums.scaled->hasOneUse())
     return std::nullopt;
   Type element = getElementTypeOrSelf(rounded.getType());
@@ -77,24 +70,24 @@ static std::optional<Sums> findSums(DotOp dot) {
     return std::nullopt;
   if (sums.scaled.getDim() != 1 || sums.scaled.getRows())
     return std::nullopt;
-  Value acc = sums.scaled.getInput();
-  std::optional<unsigned> accNumber = carriedFromZero(sums.loop, acc, dot);
-  if (!accNumber || !acc.hasOneUse())
+  Value carried = sums.scaled.getInput();
+  std::optional<CarriedTile> acc = CarriedTile::find(loop, carried, dot);
+  if (!acc || !carried.hasOneUse())
     return std::nullopt;
   for (Operation *user : rounded.getIn().getUsers()) {
     auto reduce = dyn_cast<ReduceOp>(user);
     if (!reduce || reduce.getKind() != Reduction::addf || reduce.getDim() != 1 ||
-        user->getBlock() != sums.loop.getBody())
+        user->getBlock() != loop.getBody())
       continue;
     auto init = reduce.getInit().getDefiningOp<RescaleOp>();
     if (!init || init.getFactor() != sums.scaled.getFactor())
       continue;
-    std::optional<unsigned> sumNumber = carriedFromZero(sums.loop, init.getInput(), reduce);
-    if (!sumNumber)
+    std::optional<CarriedTile> sum = CarriedTile::find(loop, init.getInput(), reduce);
+    if (!sum || sum->getOutermost() != acc->getOutermost())
       continue;
     sums.reduce = reduce;
-    sums.acc = *accNumber;
-    sums.sum = *sumNumber;
+    sums.acc = *acc;
+    sums.sum = *sum;
     return sums;
   }
   return std::nullopt;
@@ -106,22 +99,18 @@ static std::optional<Sums> findSums(DotOp dot) {
 
 static void addOnes(Sums &sums, RankedTensorType wide) {
   RoleMarker marker(roleOf(sums.dot));
-  ImplicitLocOpBuilder b(fa::unnamed(sums.dot.getLoc()), sums.loop, &marker);
+  ImplicitLocOpBuilder b(fa::unnamed(sums.dot.getLoc()), sums.acc.getOutermost(), &marker);
   Value zero = arith::ConstantOp::create(b, b.getFloatAttr(wide.getElementType(), 0.0));
-  sums.loop.getInitArgsMutable()[sums.acc].set(
-      BroadcastOp::create(b, wide, zero, IntegerAttr()).getResult());
-  BlockArgument carried = sums.loop.getRegionIterArg(sums.acc);
-  carried.setType(wide);
+  sums.acc.retype(BroadcastOp::create(b, wide, zero, IntegerAttr()));
   b.setInsertionPoint(sums.scaled);
-  Value scaled =
-      RescaleOp::create(b, wide, carried, sums.scaled.getFactor(), b.getI64IntegerAttr(1), Value());
+  Value scaled = RescaleOp::create(b, wide, sums.acc.getArgument(), sums.scaled.getFactor(),
+                                   b.getI64IntegerAttr(1), Value());
   b.setInsertionPoint(sums.dot);
   Value next = DotOp::create(b, wide, sums.dot.getA(), sums.dot.getB(), scaled, false,
                              sums.dot.getPrecision(), /*ones=*/true);
   sums.dot.replaceAllUsesWith(fa::namedAs(next, sums.dot.getLoc()));
   sums.dot.erase();
   sums.scaled.erase();
-  sums.loop.getResult(sums.acc).setType(wide);
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,16 +119,16 @@ static void addOnes(Sums &sums, RankedTensorType wide) {
 
 /// Return the sums.
 static Value takeColumns(Sums &sums, RankedTensorType narrow) {
-  Value wide = sums.loop.getResult(sums.acc);
+  Value wide = sums.acc.getResult();
   RoleMarker marker(roleOfValue(wide));
-  ImplicitLocOpBuilder b(sums.loop.getLoc(), sums.loop->getContext(), &marker);
-  b.setInsertionPointAfter(sums.loop);
+  ImplicitLocOpBuilder b(wide.getLoc(), wide.getContext(), &marker);
+  b.setInsertionPointAfterValue(wide);
   int64_t columns = narrow.getDimSize(1);
   Type element = narrow.getElementType();
   auto own = ColumnsOp::create(b, narrow, wide, 0);
   wide.replaceAllUsesExcept(own, own);
   auto behind = ColumnsOp::create(b, narrow.clone({narrow.getDimSize(0), kOnes}), wide, columns);
-  auto rowType = cast<RankedTensorType>(sums.loop.getResult(sums.sum).getType());
+  auto rowType = cast<RankedTensorType>(sums.sum.getResult().getType());
   Value lowest = arith::ConstantOp::create(
       b, b.getFloatAttr(element, APFloat::getInf(cast<FloatType>(element).getFloatSemantics(),
                                                  /*Negative=*/true)));
@@ -160,38 +149,19 @@ static bool comparesWithZero(OpOperand &use) {
 // 4. Sums that nothing reads
 //===----------------------------------------------------------------------===//
 
-/// Rebuild the loop without one of its values, which only itself uses.
-static void dropCarried(Sums &sums) {
-  Block &body = *sums.loop.getBody();
+static void dropSum(Sums &sums) {
   auto scaled = sums.reduce.getInit().getDefiningOp<RescaleOp>();
-  auto yield = cast<scf::YieldOp>(body.getTerminator());
-  yield->eraseOperand(sums.sum);
+  sums.reduce->dropAllUses();
   sums.reduce.erase();
-  if (scaled.use_empty())
-    scaled.erase();
-  SmallVector<Value> inits(sums.loop.getInitArgs());
-  inits.erase(inits.begin() + sums.sum);
-  OpBuilder b(sums.loop);
-  auto loop = scf::ForOp::create(b, sums.loop.getLoc(), sums.loop.getLowerBound(),
-                                 sums.loop.getUpperBound(), sums.loop.getStep(), inits);
-  loop->setDiscardableAttrs(sums.loop->getDiscardableAttrDictionary());
-  body.eraseArgument(sums.sum + 1);
-  if (!loop.getBody()->empty())
-    loop.getBody()->getTerminator()->erase();
-  for (auto [from, to] : llvm::zip_equal(body.getArguments(), loop.getBody()->getArguments()))
-    from.replaceAllUsesWith(to);
-  loop.getBody()->getOperations().splice(loop.getBody()->end(), body.getOperations());
-  for (unsigned from = 0, to = 0; from < sums.loop.getNumResults(); ++from)
-    if (from != sums.sum)
-      sums.loop.getResult(from).replaceAllUsesWith(loop.getResult(to++));
-  sums.loop.erase();
+  scaled.erase();
+  sums.sum.drop();
 }
 
 /// Return whether only the sum itself, of the next iteration, reads what is carried.
 static bool readsItselfOnly(Sums &sums) {
   auto scaled = sums.reduce.getInit().getDefiningOp<RescaleOp>();
   return sums.reduce->hasOneUse() && scaled->hasOneUse() &&
-         sums.loop.getRegionIterArg(sums.sum).hasOneUse();
+         sums.sum.getArgument().hasOneUse();
 }
 
 namespace {
@@ -209,7 +179,7 @@ struct AppendRowSum : tile::impl::TileAppendRowSumBase<AppendRowSum> {
       auto narrow = cast<RankedTensorType>(dot.getType());
       Location loc = dot.getLoc();
       addOnes(*sums, narrow.clone({narrow.getDimSize(0), narrow.getDimSize(1) + kOnes}));
-      Value rounded = takeColumns(*sums, narrow), exact = sums->loop.getResult(sums->sum);
+      Value rounded = takeColumns(*sums, narrow), exact = sums->sum.getResult();
       bool drop = readsItselfOnly(*sums) && llvm::all_of(exact.getUses(), [](OpOperand &use) {
                     return dividesBy(use) || comparesWithZero(use);
                   });
@@ -220,7 +190,7 @@ struct AppendRowSum : tile::impl::TileAppendRowSumBase<AppendRowSum> {
         if (dividesBy(use))
           cast<arith::DivFOp>(use.getOwner()).setFastmath(arith::FastMathFlags::afn);
       if (drop)
-        dropCarried(*sums);
+        dropSum(*sums);
       fa::remarkPassed(*this, loc, "row-sum")
           << fa::decision("sums of rows come with the product; the loop {0}",
                           drop ? "carries no others" : "keeps those of what was not rounded");

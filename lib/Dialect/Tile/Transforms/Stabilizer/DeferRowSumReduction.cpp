@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CarriedTile.h"
 #include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
@@ -33,11 +34,9 @@ namespace {
 
 struct Sum {
   ReduceOp reduce;
-  scf::ForOp loop;
   /// Null where nothing is rescaled.
   RescaleOp scaled;
-  /// Which of the loop's values it is.
-  unsigned number;
+  CarriedTile carried;
 };
 
 } // namespace
@@ -45,22 +44,22 @@ struct Sum {
 static std::optional<Sum> findSum(ReduceOp reduce) {
   Sum sum;
   sum.reduce = reduce;
-  sum.loop = dyn_cast<scf::ForOp>(reduce->getParentOp());
+  auto loop = dyn_cast<scf::ForOp>(reduce->getParentOp());
   auto type = cast<RankedTensorType>(reduce.getInput().getType());
-  if (!sum.loop || reduce.getKind() != Reduction::addf || reduce.getDim() != 1 ||
+  if (!loop || reduce.getKind() != Reduction::addf || reduce.getDim() != 1 ||
       type.getRank() != 2 || type.getDimSize(1) % kColumnsOfGroup != 0 ||
       type.getDimSize(1) <= kColumnsOfGroup || !reduce->hasOneUse())
     return std::nullopt;
-  auto find = [&](Value carried) {
-    std::optional<unsigned> number = carriedAs(sum.loop, carried, reduce);
-    if (number)
-      sum.number = *number;
-    return number && carried.hasOneUse() && isZeroTile(sum.loop.getInitArgs()[*number]);
+  auto find = [&](Value argument) {
+    std::optional<CarriedTile> carried = CarriedTile::find(loop, argument, reduce);
+    if (carried)
+      sum.carried = *carried;
+    return carried && argument.hasOneUse();
   };
   if (find(reduce.getInit()))
     return sum;
   sum.scaled = reduce.getInit().getDefiningOp<RescaleOp>();
-  if (sum.scaled && sum.scaled->hasOneUse() && sum.scaled->getBlock() == sum.loop.getBody() &&
+  if (sum.scaled && sum.scaled->hasOneUse() && sum.scaled->getBlock() == loop.getBody() &&
       !sum.scaled.getRows() && find(sum.scaled.getInput()))
     return sum;
   return std::nullopt;
@@ -71,26 +70,23 @@ static void defer(Sum &sum) {
   auto tile = cast<RankedTensorType>(p.getType());
   auto narrow = RankedTensorType::get({tile.getDimSize(0), kColumnsOfGroup}, tile.getElementType());
   Location loc = sum.reduce.getLoc();
-  ImplicitLocOpBuilder b(fa::unnamed(loc), sum.loop);
+  ImplicitLocOpBuilder b(fa::unnamed(loc), sum.carried.getOutermost());
   APFloat zero = APFloat::getZero(cast<FloatType>(tile.getElementType()).getFloatSemantics());
-  Value none = sum.loop.getInitArgs()[sum.number];
-  sum.loop.getInitArgsMutable()[sum.number].set(fillTile(b, narrow, zero));
-  BlockArgument carried = sum.loop.getRegionIterArg(sum.number);
-  carried.setType(narrow);
+  Value none = sum.carried.getZeros();
+  sum.carried.retype(fillTile(b, narrow, zero));
   b.setInsertionPoint(sum.reduce);
-  Value added = carried;
+  Value added = sum.carried.getArgument();
   if (sum.scaled)
-    added = RescaleOp::create(b, narrow, carried, sum.scaled.getFactor(), b.getI64IntegerAttr(1),
+    added = RescaleOp::create(b, narrow, added, sum.scaled.getFactor(), b.getI64IntegerAttr(1),
                               Value());
   for (int64_t first = 0; first < tile.getDimSize(1); first += kColumnsOfGroup)
     added = arith::AddFOp::create(b, added, ColumnsOp::create(b, narrow, p, first));
-  sum.loop.getBody()->getTerminator()->setOperand(sum.number, fa::namedAs(added, loc));
+  sum.reduce.replaceAllUsesWith(fa::namedAs(added, loc));
   sum.reduce.erase();
   if (sum.scaled)
     sum.scaled.erase();
-  Value columns = sum.loop.getResult(sum.number);
-  columns.setType(narrow);
-  b.setInsertionPointAfter(sum.loop);
+  Value columns = sum.carried.getResult();
+  b.setInsertionPointAfterValue(columns);
   auto whole = ReduceOp::create(b, none.getType(), Reduction::addf, columns, none, 1);
   columns.replaceAllUsesExcept(fa::namedAs(whole, loc), whole);
 }
@@ -119,7 +115,7 @@ struct DeferRowSumReduction : tile::impl::TileDeferRowSumReductionBase<DeferRowS
       std::optional<Sum> sum = findSum(reduce);
       if (!sum)
         continue;
-      if (llvm::any_of(sum->loop.getResultTypes(), isTooWide)) {
+      if (llvm::any_of(sum->carried.getOutermost().getResultTypes(), isTooWide)) {
         fa::remarkMissed(*this, reduce.getLoc(), "row-sum")
             << fa::decision("lanes add up across rows in each iteration")
             << remark::reason("the loop carries a tile of more than {0} columns",
