@@ -35,6 +35,7 @@ static ArrayRef<StringRef> optionalPasses() {
                                     "tile-schedule-grid",
                                     "tile-schedule-loop",
                                     "tile-pipeline",
+                                    "tile-send-ballots",
                                     "tile-specialize-warps",
                                     "tile-pingpong-warpgroups",
                                     "tile-make-persistent",
@@ -134,6 +135,9 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
     stage.sharedLimit = target.sharedMemory;
     add(tile::createTileStageEpilogue(stage));
     add(tile::createTileAssignRoles());
+    tile::TileSendBallotsOptions send;
+    send.sharedLimit = target.sharedMemory;
+    add(tile::createTileSendBallots(send));
     add(tile::createTileSpecializeWarps());
     add(tile::createTilePingpongWarpgroups());
     tile::TileMakePersistentOptions persist;

@@ -58,6 +58,9 @@ int64_t sharedBytes(RingOp ring);
 /// Return those of all rings of a program.
 int64_t sharedBytesOfRings(FuncOp func);
 
+/// Return them with those of the barriers that the rings will have between roles.
+int64_t sharedBytesWithBarriers(FuncOp func);
+
 /// Return the bytes that programs need whose loops add tiles to memory, or store some of 2 bytes an
 /// element: what they hold themselves leaves by a tile of its own, since all warps read the slots
 /// of its operands.
@@ -65,6 +68,11 @@ int64_t bytesOfSums(FuncOp func);
 
 /// Gives the ring so many slots.
 void setStages(RingOp ring, int64_t stages);
+
+/// Return the type of a ring of two slots of so many i32.
+RingType ringTypeOfNumbers(MLIRContext *context, int64_t numbers);
+/// Return the number that was put where `value` was read from a ring; other values as they are.
+Value sentThroughRing(Value value);
 
 /// `128x64xf16`, for remarks.
 std::string describeTile(RingType ring);

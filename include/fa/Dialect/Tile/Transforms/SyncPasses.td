@@ -36,6 +36,35 @@ def TileAssignRoles : Pass<"tile-assign-roles", "::mlir::tile::FuncOp"> {
   }];
 }
 
+def TileSendBallots : Pass<"tile-send-ballots", "::mlir::tile::FuncOp"> {
+  let summary = "test the steps of lists in the role that loads";
+  let description = [{
+    What: gives the ballots of lists (`tile-list-steps`) that read memory to the role that
+    loads, and sends their words to the other one through a ring of two slots. So the role with
+    products does not wait for memory at each chunk of a list. Ballots of which a warpgroup has
+    its own stay.
+
+    Requires: marks of one role that loads, as `tile-assign-roles` makes them. Ensures: the
+    marked role computes what it sends; it takes its own words, not those that are sent.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Sync/send-ballots.mlir`):
+
+    ```mlir
+    %listed = tile.ballot { ... } {tile.role = "load"}
+    tile.put_value %words, %listed {tile.role = "load"} : <2 x 1xi32, #tile.swizzle<32>>, i32
+    %slot = tile.get %words : ...
+    %read = tile.read %slot : <1xi32, #tile.swizzle<32>> -> i32
+    ```
+  }];
+  let options = [
+    Option<"sharedLimit", "shared-limit", "int64_t", /*default=*/"0",
+           "bytes of shared memory that rings and their barriers may take; 0: any number">,
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect"];
+}
+
 def TileSpecializeWarps : Pass<"tile-specialize-warps", "::mlir::tile::FuncOp"> {
   let summary = "split a program into the roles that its ops are marked with";
   let description = [{

@@ -91,21 +91,6 @@ static RoleOp findScheduler(RolesOp roles) {
   return tiles.wasInterrupted() ? RoleOp() : scheduler;
 }
 
-/// Return the bytes of the rings and of their barriers.
-static int64_t sharedBytes(FuncOp func) {
-  constexpr int64_t kBarriers = 2 * 8;
-  int64_t bytes = 0;
-  for (auto ring : func.getBody().front().getOps<RingOp>())
-    bytes += tile::sharedBytes(ring) + kBarriers * ring.getType().getStages();
-  return bytes;
-}
-
-static RingType ringTypeOfTiles(MLIRContext *context, int64_t words) {
-  constexpr int64_t kSlots = 2, kPanel = 32;
-  return RingType::get(context, kSlots, {words}, IntegerType::get(context, 32),
-                       SwizzleAttr::get(context, kPanel, /*ones=*/false));
-}
-
 static Value narrow(OpBuilder &b, Location loc, Value value) {
   if (!value.getType().isIndex())
     return arith::TruncIOp::create(b, loc, b.getI32Type(), value);
@@ -496,7 +481,7 @@ static SmallVector<RingOp> filledOnce(FuncOp func) {
 void MakePersistent::addSlots(ArrayRef<RingOp> rings) {
   for (RingOp ring : rings) {
     setStages(ring, 2);
-    bool fits = sharedLimit == 0 || blocksPerSM * sharedBytes(getOperation()) <= sharedLimit;
+    bool fits = sharedLimit == 0 || blocksPerSM * sharedBytesWithBarriers(getOperation()) <= sharedLimit;
     if (!fits)
       setStages(ring, 1);
     if (fits)
@@ -565,8 +550,8 @@ void MakePersistent::runOnOperation() {
     OpBuilder b(roles);
     for (size_t i = 1; i < all.size(); ++i)
       rings.push_back(RingOp::create(
-          b, func.getLoc(), ringTypeOfTiles(&getContext(), words ? 2 + words->size() : 1)));
-    if (sharedLimit > 0 && sharedBytes(func) > sharedLimit) {
+          b, func.getLoc(), ringTypeOfNumbers(&getContext(), words ? 2 + words->size() : 1)));
+    if (sharedLimit > 0 && sharedBytesWithBarriers(func) > sharedLimit) {
       for (Value ring : rings)
         ring.getDefiningOp()->erase();
       scheduler = RoleOp();

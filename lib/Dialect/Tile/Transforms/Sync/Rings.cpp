@@ -132,10 +132,38 @@ int64_t tile::bytesOfSums(FuncOp func) {
   return bytes;
 }
 
+int64_t tile::sharedBytesWithBarriers(FuncOp func) {
+  constexpr int64_t kBarriers = 2 * 8;
+  int64_t bytes = 0;
+  for (auto ring : func.getOps<RingOp>())
+    bytes += sharedBytes(ring) + kBarriers * ring.getType().getStages();
+  return bytes;
+}
+
 void tile::setStages(RingOp ring, int64_t stages) {
   RingType type = ring.getType();
   ring.getResult().setType(RingType::get(type.getContext(), stages, type.getShape(),
                                          type.getElementType(), type.getLayout()));
+}
+
+RingType tile::ringTypeOfNumbers(MLIRContext *context, int64_t numbers) {
+  constexpr int64_t kSlots = 2, kPanel = 32;
+  return RingType::get(context, kSlots, {numbers}, IntegerType::get(context, 32),
+                       SwizzleAttr::get(context, kPanel, /*ones=*/false));
+}
+
+Value tile::sentThroughRing(Value value) {
+  auto read = value.getDefiningOp<ReadOp>();
+  auto get = read ? read.getSlot().getDefiningOp<GetOp>() : GetOp();
+  RingOp ring = get ? ringOf(get) : RingOp();
+  if (!ring || isa<RankedTensorType>(value.getType()))
+    return value;
+  SmallVector<PutValueOp> puts;
+  for (Operation *user : ring->getUsers())
+    if (auto put = dyn_cast<PutValueOp>(user))
+      puts.push_back(put);
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  return puts.size() == 1 ? puts.front().getValues()[number] : value;
 }
 
 std::string tile::describeTile(RingType ring) {

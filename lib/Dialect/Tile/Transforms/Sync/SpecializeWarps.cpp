@@ -253,8 +253,12 @@ RoleOp SpecializeWarps::makeRole(OpBuilder &b, StringRef name, int64_t warps, in
 
 /// Copy a role's ops, and what they need of the body, into it.
 static LogicalResult fillRole(RoleOp role, const Part &part, RoleOp compute) {
-  // The role brings what any warpgroup reads.
-  Slice slice(compute, WarpgroupBoundsOp::wholeOf);
+  // The role brings what any warpgroup reads, and knows the numbers that it sends.
+  Slice slice(compute, [&](Value value) {
+    value = WarpgroupBoundsOp::wholeOf(value);
+    Value sent = sentThroughRing(value);
+    return sent == value || roleOfValue(sent) == role.getName() ? sent : value;
+  });
   for (Operation *op : part.ops)
     op->walk([&](Operation *inner) {
       if (!inner->hasTrait<OpTrait::IsTerminator>())

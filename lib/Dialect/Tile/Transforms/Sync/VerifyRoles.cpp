@@ -83,21 +83,6 @@ static LogicalResult checkOwners(RingOp ring, ArrayRef<RingUse> uses) {
 // 2. The same loops and ifs
 //===----------------------------------------------------------------------===//
 
-/// Return the number that was put where `value` was read from a ring.
-static Value sentThroughRing(Value value) {
-  auto read = value.getDefiningOp<ReadOp>();
-  auto get = read ? read.getSlot().getDefiningOp<GetOp>() : GetOp();
-  RingOp ring = get ? ringOf(get) : RingOp();
-  if (!ring || isa<RankedTensorType>(value.getType()))
-    return value;
-  SmallVector<PutValueOp> puts;
-  for (Operation *user : ring->getUsers())
-    if (auto put = dyn_cast<PutValueOp>(user))
-      puts.push_back(put);
-  unsigned number = cast<OpResult>(value).getResultNumber();
-  return puts.size() == 1 ? puts.front().getValues()[number] : value;
-}
-
 /// Return whether `value` is the number of the next iteration of an scf.for.
 static bool isNextIteration(Value value) {
   auto next = value.getDefiningOp<arith::AddIOp>();
