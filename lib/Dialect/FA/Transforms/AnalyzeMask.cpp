@@ -34,6 +34,8 @@
 #include "MaskLoop.h"
 #include "Summaries.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/Tile/IR/Ballot.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/IR/Matchers.h"
@@ -267,6 +269,18 @@ static void runWhereVisible(scf::ForOp loop, Operation *first, Value visible) {
   yield->setOperands(branch.getResults());
 }
 
+/// Return whether a condition on tiles holds from one to another: the loop's bounds leave out most
+/// of the others, and a test of each tile would part its products from those of the next one.
+static bool isKnownByBounds(Value condition, scf::ForOp loop) {
+  if (ScalarEmitter::asConstant(condition) == 1)
+    return true;
+  if (auto both = condition.getDefiningOp<arith::AndIOp>())
+    return isKnownByBounds(both.getLhs(), loop) && isKnownByBounds(both.getRhs(), loop);
+  tile::Slice slice(loop);
+  slice.add(condition);
+  return slice.contains(loop.getInductionVar()) && !tile::mayHaveHoles(condition, loop);
+}
+
 namespace {
 
 struct AnalyzeMask : fa::impl::FAAnalyzeMaskBase<AnalyzeMask> {
@@ -330,7 +344,7 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
   bool skips = only && !stores && matchPattern(loop.getLowerBound(), m_Zero()) &&
                loop.getUpperBound() == mask.getLength(m.axis);
   bool shrunk = skips && !found.visible.isAll();
-  bool tested = skips && !found.visible.tight && !isTrue(found.someVisible);
+  bool tested = skips && !found.visible.tight && !isKnownByBounds(found.someVisible, loop);
   report(m, found, shrunk, tested);
   if (shrunk)
     shrinkLoop(m, found, e);

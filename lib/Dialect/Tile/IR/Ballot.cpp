@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/Tile/IR/Ballot.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
@@ -64,4 +66,22 @@ Value tile::emitNthBit(ImplicitLocOpBuilder &b, Value word, Value n) {
   Value bit = arith::AndIOp::create(b, word, number(1));
   Value found = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, n, bit);
   return arith::SelectOp::create(b, found, place, number(32));
+}
+
+bool tile::mayHaveHoles(Value condition, scf::ForOp loop) {
+  Operation *test = condition.getDefiningOp();
+  if (!test || test->getBlock() != loop.getBody())
+    return false;
+  if (isa<arith::AndIOp>(test))
+    return mayHaveHoles(test->getOperand(0), loop) || mayHaveHoles(test->getOperand(1), loop);
+  auto compare = dyn_cast<arith::CmpIOp>(test);
+  if (!compare || compare.getPredicate() == arith::CmpIPredicate::ne)
+    return true;
+  Slice slice(loop);
+  slice.add(compare->getOperands());
+  return llvm::any_of(slice.getOps(), [&](Operation *op) {
+    return op->getBlock() == loop.getBody() && op->getNumOperands() != 0 &&
+           !isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp, arith::IndexCastOp>(
+               op);
+  });
 }

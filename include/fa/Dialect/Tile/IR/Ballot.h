@@ -15,6 +15,9 @@
 
 namespace mlir {
 class ImplicitLocOpBuilder;
+namespace scf {
+class ForOp;
+} // namespace scf
 } // namespace mlir
 
 namespace mlir::tile {
@@ -26,6 +29,10 @@ int64_t nthBit(uint32_t word, int64_t n);
 /// Emit the place of the set bit of an i32 that has `n` set bits (i32) below it, as an i32; 32
 /// where there is none.
 Value emitNthBit(ImplicitLocOpBuilder &b, Value word, Value n);
+
+/// Return whether steps of the loop for which a condition of its body holds may have others between
+/// them: it is no conjunction of comparisons of sums, which hold from one step to another.
+bool mayHaveHoles(Value condition, scf::ForOp loop);
 
 } // namespace mlir::tile
 

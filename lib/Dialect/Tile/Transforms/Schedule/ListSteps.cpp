@@ -104,32 +104,12 @@ bool readsMemory(scf::ForOp loop, Value value) {
   return llvm::any_of(slice.getOps(), llvm::IsaPred<LoadOp>);
 }
 
-/// Return whether steps for which the condition holds may have others between them: it is no
-/// conjunction of comparisons of sums, which hold from one step to another.
-bool mayHaveHoles(scf::ForOp loop, Value condition) {
-  Operation *test = condition.getDefiningOp();
-  if (!test || test->getBlock() != loop.getBody())
-    return false;
-  if (isa<arith::AndIOp>(test))
-    return mayHaveHoles(loop, test->getOperand(0)) || mayHaveHoles(loop, test->getOperand(1));
-  auto compare = dyn_cast<arith::CmpIOp>(test);
-  if (!compare || compare.getPredicate() == arith::CmpIPredicate::ne)
-    return true;
-  Slice slice(loop);
-  slice.add(compare->getOperands());
-  return llvm::any_of(slice.getOps(), [&](Operation *op) {
-    return op->getBlock() == loop.getBody() &&
-           !isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp, arith::IndexCastOp,
-                arith::ConstantOp>(op);
-  });
-}
-
 /// Return whether a list gains: tests that read memory wait for it once, and products go on
 /// across what is left out. Beyond the first and the last step that are seen, the bounds leave out
 /// most.
 bool gains(scf::ForOp loop, scf::IfOp branch) {
   return readsMemory(loop, branch.getCondition()) ||
-         (mayHaveHoles(loop, branch.getCondition()) && fa::holds<DotOp>(branch));
+         (mayHaveHoles(branch.getCondition(), loop) && fa::holds<DotOp>(branch));
 }
 
 struct ListSteps : tile::impl::TileListStepsBase<ListSteps> {
