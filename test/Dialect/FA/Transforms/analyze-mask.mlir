@@ -165,3 +165,26 @@ func.func @document(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x6
     : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x?xi32>) -> tensor<?x4x?x64xf32>
   return %o : tensor<?x4x?x64xf32>
 }
+
+// -----
+
+// Chunks, causal inside: tiles that some row sees follow each other, so the bounds say all, and no tile is tested.
+// CHECK-LABEL: fa.map_blocks @chunks
+// CHECK:         scf.for
+// CHECK-NOT:       scf.if
+// CHECK:           tile.load
+// CHECK:           scf.if {{.*}} -> (tensor<?x?xf32,
+// CHECK-NEXT:        fa.apply_mask
+// CHECK-NOT:       scf.if
+func.func @chunks(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"}) -> tensor<?x4x?x64xf32> {
+  // expected-remark @below {{tile test: all", keys="[lo, hi)"}}
+  %o = fa.attention query(%q) key(%k) value(%k) with [causal<top_left>] mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %c256 = arith.constant 256 : index
+    %ci = arith.divui %i, %c256 : index
+    %cj = arith.divui %j, %c256 : index
+    %same = arith.cmpi eq, %ci, %cj : index
+    fa.yield %same : i1
+  } : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>) -> tensor<?x4x?x64xf32>
+  return %o : tensor<?x4x?x64xf32>
+}

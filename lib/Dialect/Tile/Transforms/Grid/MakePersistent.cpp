@@ -481,7 +481,8 @@ static SmallVector<RingOp> filledOnce(FuncOp func) {
 void MakePersistent::addSlots(ArrayRef<RingOp> rings) {
   for (RingOp ring : rings) {
     setStages(ring, 2);
-    bool fits = sharedLimit == 0 || blocksPerSM * sharedBytesWithBarriers(getOperation()) <= sharedLimit;
+    bool fits =
+        sharedLimit == 0 || blocksPerSM * sharedBytesWithBarriers(getOperation()) <= sharedLimit;
     if (!fits)
       setStages(ring, 1);
     if (fits)

@@ -11,7 +11,8 @@
 //      s = reduce addf p init rescale(carried, f), both from zeros;
 //   2. the product gets `ones`: the accumulator is 8 columns wider, in which the
 //      sums of truncf(p)'s rows stand, rescaled by f like all other columns;
-//   3. after the loop, and those that hand the accumulator on, take the accumulator's own columns, and the sums from one
+//   3. after the loop, and those that hand the accumulator on, take the accumulator's own columns,
+//   and the sums from one
 //      that follows them. What divides by s divides by these sums;
 //   4. if all other uses of s compare it with 0, they take the sums as well, and
 //      the loop does not carry s any more.
@@ -160,8 +161,7 @@ static void dropSum(Sums &sums) {
 /// Return whether only the sum itself, of the next iteration, reads what is carried.
 static bool readsItselfOnly(Sums &sums) {
   auto scaled = sums.reduce.getInit().getDefiningOp<RescaleOp>();
-  return sums.reduce->hasOneUse() && scaled->hasOneUse() &&
-         sums.sum.getArgument().hasOneUse();
+  return sums.reduce->hasOneUse() && scaled->hasOneUse() && sums.sum.getArgument().hasOneUse();
 }
 
 namespace {

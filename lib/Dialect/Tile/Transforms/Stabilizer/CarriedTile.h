@@ -12,9 +12,9 @@
 
 namespace mlir::tile {
 
-/// A tile that a loop carries from zeros. Loops around that one may hand it on, as those over chunks
-/// of a list do: from their own argument to the loop inside of them, and from that one's result to
-/// their own.
+/// A tile that a loop carries from zeros. Loops around that one may hand it on, as those over
+/// chunks of a list do: from their own argument to the loop inside of them, and from that one's
+/// result to their own.
 class CarriedTile {
 public:
   /// Find the tile that the loop is given as `argument` and yields as `next`.

@@ -46,9 +46,9 @@ static std::optional<Sum> findSum(ReduceOp reduce) {
   sum.reduce = reduce;
   auto loop = dyn_cast<scf::ForOp>(reduce->getParentOp());
   auto type = cast<RankedTensorType>(reduce.getInput().getType());
-  if (!loop || reduce.getKind() != Reduction::addf || reduce.getDim() != 1 ||
-      type.getRank() != 2 || type.getDimSize(1) % kColumnsOfGroup != 0 ||
-      type.getDimSize(1) <= kColumnsOfGroup || !reduce->hasOneUse())
+  if (!loop || reduce.getKind() != Reduction::addf || reduce.getDim() != 1 || type.getRank() != 2 ||
+      type.getDimSize(1) % kColumnsOfGroup != 0 || type.getDimSize(1) <= kColumnsOfGroup ||
+      !reduce->hasOneUse())
     return std::nullopt;
   auto find = [&](Value argument) {
     std::optional<CarriedTile> carried = CarriedTile::find(loop, argument, reduce);

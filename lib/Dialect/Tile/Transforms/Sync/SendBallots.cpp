@@ -67,8 +67,8 @@ static bool canSend(BallotOp ballot) {
   Slice slice(ballot->getParentOfType<FuncOp>());
   slice.add(ballot.getResult());
   ballot.walk([&](Operation *op) { slice.add(op->getOperands()); });
-  return llvm::none_of(slice.getOps(), llvm::IsaPred<WarpgroupOp, WarpgroupBoundsOp,
-                                                     WarpgroupConditionOp>);
+  return llvm::none_of(slice.getOps(),
+                       llvm::IsaPred<WarpgroupOp, WarpgroupBoundsOp, WarpgroupConditionOp>);
 }
 
 void SendBallots::send(MutableArrayRef<BallotOp> ballots, StringRef role) {
@@ -92,7 +92,8 @@ void SendBallots::send(MutableArrayRef<BallotOp> ballots, StringRef role) {
   for (auto [word, received] : llvm::zip_equal(words, read.getValues()))
     word.replaceAllUsesExcept(received, put);
   fa::remarkPassed(*this, loc, "ballots")
-      << fa::decision("role \"{0}\" tests the steps of a list, and sends which are to be done", role)
+      << fa::decision("role \"{0}\" tests the steps of a list, and sends which are to be done",
+                      role)
       << remark::metric("words", words.size());
 }
 

@@ -139,3 +139,74 @@ tile.func @part_of_a_panel(%x: !tile.view<?x64xf32>, %v: !tile.view<?x48xbf16>, 
   tile.store %out, %y[%c0, %c0] dims [0, 1] : tensor<64x48xf32>, !tile.view<?x48xf32>
   tile.return
 }
+
+// A loop around that hands the accumulator on, as one over chunks of a list does: columns are taken after it, and what
+// nothing reads is carried by neither.
+// CHECK-LABEL: tile.func @chunks(
+// CHECK: %[[INIT:.*]] = tile.broadcast %{{.*}} : f32 -> tensor<64x72xf32>
+// CHECK: %[[R:.*]] = scf.for {{.*}} iter_args(%[[OUTER:.*]] = %[[INIT]]) -> (tensor<64x72xf32>) {
+// CHECK:   %[[INNER:.*]] = scf.for {{.*}} iter_args(%[[O:.*]] = %[[OUTER]]) -> (tensor<64x72xf32>) {
+// CHECK:     tile.rescale %[[O]], %{{.*}} dim(1) : tensor<64x72xf32>
+// CHECK:     tile.dot {{.*}} ones
+// CHECK-NOT: tile.columns
+// CHECK:   scf.yield %[[INNER]] : tensor<64x72xf32>
+// CHECK-NEXT: }
+// CHECK: tile.columns %[[R]] first(0) : tensor<64x72xf32> -> tensor<64x64xf32>
+tile.func @chunks(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.view<?xf32>, %y: !tile.view<?x64xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c2048 = arith.constant 2048 : index
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %o0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %r:2 = scf.for %chunk = %c0 to %n step %c2048 iter_args(%lc = %l0, %oc = %o0) -> (tensor<64xf32>, tensor<64x64xf32>) {
+    %end = arith.addi %chunk, %c2048 : index
+    %of_chunk:2 = scf.for %j = %chunk to %end step %c64 iter_args(%l = %lc, %o = %oc) -> (tensor<64xf32>, tensor<64x64xf32>) {
+      %p = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+      %f = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+      %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+      %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
+      %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+      %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+      %acc = tile.rescale %o, %f dim(1) : tensor<64x64xf32>, tensor<64xf32>
+      // expected-remark @+1 {{sums of rows come with the product; the loop carries no others}}
+      %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+      scf.yield %l1, %o1 : tensor<64xf32>, tensor<64x64xf32>
+    }
+    scf.yield %of_chunk#0, %of_chunk#1 : tensor<64xf32>, tensor<64x64xf32>
+  }
+  %i = arith.divf %one, %r#0 : tensor<64xf32>
+  %ib = tile.broadcast %i dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+  %out = arith.mulf %r#1, %ib : tensor<64x64xf32>
+  tile.store %out, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// One that does something else with it does not hand it on.
+// CHECK-LABEL: tile.func @changed(
+// CHECK-NOT: ones
+tile.func @changed(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.view<?xf32>, %y: !tile.view<?x64xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c2048 = arith.constant 2048 : index
+  %o0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %r:2 = scf.for %chunk = %c0 to %n step %c2048 iter_args(%lc = %l0, %oc = %o0) -> (tensor<64xf32>, tensor<64x64xf32>) {
+    %end = arith.addi %chunk, %c2048 : index
+    %of_chunk:2 = scf.for %j = %chunk to %end step %c64 iter_args(%l = %lc, %o = %oc) -> (tensor<64xf32>, tensor<64x64xf32>) {
+      %p = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+      %f = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+      %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+      %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
+      %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+      %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+      %acc = tile.rescale %o, %f dim(1) : tensor<64x64xf32>, tensor<64xf32>
+      %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+      scf.yield %l1, %o1 : tensor<64xf32>, tensor<64x64xf32>
+    }
+    %negated = arith.negf %of_chunk#1 : tensor<64x64xf32>
+    scf.yield %of_chunk#0, %negated : tensor<64xf32>, tensor<64x64xf32>
+  }
+  tile.store %r#1, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}

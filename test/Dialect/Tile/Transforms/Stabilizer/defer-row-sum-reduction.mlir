@@ -112,3 +112,28 @@ tile.func @wide(%x: !tile.view<?x24xf32>, %o: !tile.view<?xf32>, %n: index) grid
   tile.store %all, %x[%c0, %c0] dims [0, 1] : tensor<64x24xf32>, !tile.view<?x24xf32>
   tile.return
 }
+
+// Rows are added up after the outer loop, which only hands the columns on.
+// CHECK-LABEL: tile.func @chunks(
+// CHECK: %[[R:.*]] = scf.for {{.*}} iter_args(%[[OUTER:.*]] = %{{.*}}) -> (tensor<64x8xf32>) {
+// CHECK:   %[[INNER:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[OUTER]]) -> (tensor<64x8xf32>) {
+// CHECK-NOT: tile.reduce
+// CHECK:   scf.yield %[[INNER]]
+// CHECK: tile.reduce addf %[[R]] init %{{.*}} dim 1 : tensor<64x8xf32> -> tensor<64xf32>
+tile.func @chunks(%x: !tile.view<?x24xf32>, %o: !tile.view<?xf32>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c2048 = arith.constant 2048 : index
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %r = scf.for %chunk = %c0 to %n step %c2048 iter_args(%a = %zero) -> (tensor<64xf32>) {
+    %end = arith.addi %chunk, %c2048 : index
+    %of_chunk = scf.for %i = %chunk to %end step %c64 iter_args(%s = %a) -> (tensor<64xf32>) {
+      %p = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x24xf32> -> tensor<64x24xf32>
+      %t = tile.reduce addf %p init %s dim 1 : tensor<64x24xf32> -> tensor<64xf32>
+      scf.yield %t : tensor<64xf32>
+    }
+    scf.yield %of_chunk : tensor<64xf32>
+  }
+  tile.store %r, %o[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.return
+}
