@@ -24,7 +24,8 @@
 // summed over rows (a with transpose_a; b without), 16 rows down.
 //
 // Warpgroups that have the same rows compute the columns that they have of these: the descriptor
-// of b starts at the first of them, a panel or a row of the slot.
+// of b starts at the first of them, a panel, a part of the only one, or a row of the slot. What
+// is swizzled is the address, so that a part of a panel starts as many bytes to the right.
 //
 // The wait is inline PTX through which the accumulators pass: nothing reads them
 // before it. Where the accumulator starts as zeros, the first instruction has it
@@ -95,10 +96,15 @@ static int64_t stepOffset(tile::SlotType slot, int64_t k, bool alongColumns) {
   return bytes / 16;
 }
 
-/// Return the bytes from a place that is not summed over to the next one, of those of which
-/// instructions have whole panels: rows, or columns, where the sum is over rows.
+/// Return whether the slot has one panel of columns.
+static bool isOnePanel(tile::SlotType slot) {
+  return 2 * slot.getShape()[1] == slot.getLayout().getBytes();
+}
+
+/// Return the bytes from a place that is not summed over to the next one, of those where warpgroups
+/// begin: rows, or columns, where the sum is over rows.
 static int64_t bytesBetween(tile::SlotType slot, bool alongColumns) {
-  return alongColumns ? slot.getLayout().getBytes() : 2 * slot.getShape()[0];
+  return alongColumns ? slot.getLayout().getBytes() : isOnePanel(slot) ? 2 : 2 * slot.getShape()[0];
 }
 
 static bool isZero(Value tile) {
@@ -112,14 +118,14 @@ static bool isZero(Value tile) {
 //===----------------------------------------------------------------------===//
 
 /// Return whether warpgroups side by side, if there are such, can each compute its columns: they
-/// read their rows of a from shared memory, and of b, whole panels, or whole groups of 8 rows where
-/// it is transposed.
+/// read their rows of a from shared memory, and of b, whole panels or groups of 8 columns of the
+/// only one, or whole groups of 8 rows where it is transposed.
 static bool sharesColumns(tile::DotStartOp op, const Layout &acc) {
   if (acc.getWarp().size() == 1)
     return true;
   const tile::Mode &beside = acc.getWarp()[1];
   auto slotB = cast<tile::SlotType>(op.getB().getType());
-  int64_t unit = op.getTransposeB() ? 8 : slotB.getLayout().getBytes() / 2;
+  int64_t unit = op.getTransposeB() || isOnePanel(slotB) ? 8 : slotB.getLayout().getBytes() / 2;
   return acc.getWarp().size() == 2 && beside.strides[0] == 0 && !op.getOnes() &&
          beside.strides[1] % unit == 0 &&
          beside.extent * beside.strides[1] == slotB.getShape()[op.getTransposeB() ? 0 : 1] &&

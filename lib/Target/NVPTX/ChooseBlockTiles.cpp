@@ -109,11 +109,14 @@ constexpr Tiles kFusedKeys[] = {
     {2, 256, kMost, 32, 64, 8},
 };
 /// With asynchronous products the part is 16 rows a warp, or, of fewer rows, whole panels of
-/// columns for each warpgroup, and weights stay in registers but for that product. What more
-/// registers would hold goes without: such blocks take the line above.
+/// columns for each warpgroup, or a part of the only one, and weights stay in registers but for
+/// that product. What more registers would hold goes without: such blocks take the line above.
 constexpr Tiles kAsyncFusedKeys[] = {
-    {2, 64, kLight, 128, 128, 8, 1, /*gains=*/true}, {2, 128, kMedium, 64, 128, 8, 1, true},
-    {2, 128, kLimits, 64, 128, 8, 1, true},          {2, 128, kBits, 64, 128, 8, 1, true},
+    {2, 64, kLight, 128, 128, 8, 1, /*gains=*/true},
+    {2, 64, kTiles, 64, 128, 8, 1, true},
+    {2, 128, kMedium, 64, 128, 8, 1, true},
+    {2, 128, kLimits, 64, 128, 8, 1, true},
+    {2, 128, kBits, 64, 128, 8, 1, true},
     {2, 128, kTiles, 64, 128, 8, 1, true},
 };
 /// Bands of so many keys a row, or more, gain where whole rows do: at d = 128 fused blocks have
@@ -205,6 +208,13 @@ bool isNarrowBand(Operation *op) {
   return band && !(width && width.getInt() >= kWideBand);
 }
 
+/// Return the multiple of columns that both warpgroups share of sums with asynchronous products: a
+/// panel of 2-byte elements for each, or the only one.
+int64_t unitOfShared(int64_t headDim) {
+  constexpr int64_t kPanel = 64;
+  return headDim <= kPanel ? kPanel : 2 * kPanel;
+}
+
 /// Collect the facts from the tiles that the block loads.
 Facts factsOf(MapBlocksOp block) {
   Facts facts;
@@ -223,9 +233,7 @@ Facts factsOf(MapBlocksOp block) {
     facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
   });
   // Steps that divide this lie in one block, and what is read there is one number for all of them.
-  // Of sums that are added, a step has all rows of both warpgroups: of wider heads these share
-  // columns.
-  int64_t unitOfSteps = facts.adds && facts.headDim <= kNarrow ? 128 : 64;
+  constexpr int64_t unitOfSteps = 64;
   if (facts.blockUnit % unitOfSteps != 0)
     facts.blockUnit = 0;
   RegisterPressure ofMasks = kLight, ofWeights = kLight, regions = kLight;
@@ -267,8 +275,7 @@ Facts factsOf(MapBlocksOp block) {
   facts.pressure = pressureOfAll(captures, regions, dropout);
   // Three accumulators leave registers for what is light alone, but where warpgroups share whole
   // panels of columns, and heads are not rounded up to these.
-  constexpr int64_t kShared = 128;
-  if (facts.adds && facts.pressure != kLight && facts.headUnit % kShared != 0)
+  if (facts.adds && facts.pressure != kLight && facts.headUnit % unitOfShared(facts.headDim) != 0)
     facts.pressure = std::max(facts.pressure, kTensors);
   return facts;
 }
@@ -293,6 +300,11 @@ bool isAsync(const Facts &facts, const nvptx::Target *info, bool aligned) {
 int64_t padFor(int64_t sharing, int64_t bytes) {
   constexpr int64_t kPanel = 128;
   return sharing > 1 ? kPanel * sharing / bytes : tile::kRowsOfWarp;
+}
+
+/// Return that where blocks of asynchronous products share the columns of the sums that they add.
+int64_t padForSums(int64_t sharing, int64_t headDim) {
+  return sharing > 1 ? unitOfShared(headDim) : tile::kRowsOfWarp;
 }
 
 /// Return how many warps share the columns of the sums that blocks of asynchronous products add.
@@ -353,8 +365,9 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
         bool fits = async && (ofRows || facts.adds || size <= kMostRowsOfSequences);
         bool narrows = facts.scatters || (facts.sequences && !fits);
         size = narrows && isLooped ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
+        // What is added has 16 rows a warp, or half of them.
         while (isLooped && facts.blockUnit % size != 0)
-          size -= kStep;
+          size -= async && facts.adds ? line->rows / 2 : kStep;
         return size;
       };
       chosenRows = rows ? rows : narrowed(line->rows, !ofRows);
@@ -373,8 +386,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       int64_t sharing =
           std::max(beside, tile::kRowsOfWarp * chosenWarps / (ofRows ? chosenRows : chosenKeys));
       if (async && facts.adds)
-        sharing = sharingOfSums(chosenRows, chosenWarps);
-      if (!async || facts.adds)
+        pad = padForSums(sharingOfSums(chosenRows, chosenWarps), facts.headDim);
+      else if (!async)
         pad = padFor(sharing, facts.bytes);
       remarkPassed(*this, block.getLoc(), "tiles")
           << fa::decision("tiles of {0} rows and {1} keys for {2} warps in @{3}", chosenRows,
@@ -423,14 +436,16 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
         lineFor(async ? ArrayRef(kAsyncFusedKeys) : ArrayRef(kFusedKeys), facts, facts.pressure);
     auto gains = [&] {
       // Where blocks of rows and of keys are asynchronous, one that is not loses; a tile beside a
-      // mask, or of no product beside functions, which spills, has not been timed. Of few pairs a
+      // mask, or of no product beside functions and wide heads, which spills, has not been timed. Of few pairs a
       // row, as in narrow bands, the kernels before and after, which go over all rows, take more
       // than is gained.
       bool timed = async ? !(facts.pressure == kTiles && facts.masked) && !facts.narrowBand &&
-                               !(facts.pressure == kMedium && facts.functions)
+                               !(facts.pressure == kMedium && facts.functions &&
+                                 facts.headDim > kNarrow)
                          : info && !info->hasRoles();
-      int64_t sharing = async ? sharingOfSums(line->rows, line->warps) : 1;
-      return line->gains && timed && facts.headUnit % padFor(sharing, facts.bytes) == 0;
+      int64_t pad = async ? padForSums(sharingOfSums(line->rows, line->warps), facts.headDim)
+                          : padFor(1, facts.bytes);
+      return line->gains && timed && facts.headUnit % pad == 0;
     };
     all = all && line && gains() &&
           !block->getParentOfType<func::FuncOp>()->hasAttr(FADialect::kTilesAttr);

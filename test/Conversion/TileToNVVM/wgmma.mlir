@@ -185,3 +185,28 @@ tile.func @beside(%out: !tile.view<?x128xf32>, %i: index) grid affine_map<()[s0]
   tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf32, #s>, !tile.view<?x128xf32>
   tile.return
 }
+
+// -----
+
+// The same of b's only panel: each has 32 columns of it, the second from 64 bytes on.
+// CHECK-LABEL: llvm.func @part_of_a_panel
+// CHECK: %[[WARP:.*]] = nvvm.shfl.sync idx
+// CHECK: %[[GROUP:.*]] = arith.shrui %[[WARP]], %{{.*}} : i32
+// CHECK: arith.muli %[[GROUP]], %c64_i32
+// CHECK: llvm.inline_asm has_side_effects
+// CHECK-SAME: m64n32k16.f32.bf16.bf16 {{{.*}}}, da, db, first, 1, 1, 1, 1;
+#a = #tile.swizzle<128>
+#s = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (4, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0), (2, 0, 32)]>
+tile.func @part_of_a_panel(%out: !tile.view<?x64xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %ra = tile.ring : !tile.ring<1 x 32x64xbf16, #a>
+  %rb = tile.ring : !tile.ring<1 x 32x64xbf16, #a>
+  %x = tile.slot_at %ra[%c0] : !tile.ring<1 x 32x64xbf16, #a> -> !tile.slot<32x64xbf16, #a>
+  %y = tile.slot_at %rb[%c0] : !tile.ring<1 x 32x64xbf16, #a> -> !tile.slot<32x64xbf16, #a>
+  %z = tile.broadcast %zero : f32 -> tensor<64x64xf32, #s>
+  %p = tile.dot_start %x, %y, %z transpose_a : !tile.slot<32x64xbf16, #a>, !tile.slot<32x64xbf16, #a>, tensor<64x64xf32, #s> -> !tile.pending<tensor<64x64xf32, #s>>
+  %o = tile.await %p : !tile.pending<tensor<64x64xf32, #s>> -> tensor<64x64xf32, #s>
+  tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x64xf32, #s>, !tile.view<?x64xf32>
+  tile.return
+}

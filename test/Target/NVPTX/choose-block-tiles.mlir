@@ -111,9 +111,9 @@ func.func @wide_both(%x: tensor<?x8x?x256xbf16>, %y: tensor<?x8x?x256xbf16>) -> 
   return %r#0, %r#1 : tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>
 }
 
-// A step of blocks that add has all rows of both warpgroups, up to 64 columns: of masks by blocks of 192 there is no such step
-// that lies in one, and the tiles are those without asynchronous products.
-// FUSED: fa.map_blocks @blocks192_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 32 : i64, warps = 8 : i64}
+// A step of blocks that add has 16 rows a warp, up to 64 columns, or half of them, whose columns warpgroups share: of masks by
+// blocks of 192 the latter lies in one.
+// FUSED: fa.map_blocks @blocks192_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 64 : i64, rows = 64 : i64, warps = 8 : i64}
 func.func @blocks192(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) {
   %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):

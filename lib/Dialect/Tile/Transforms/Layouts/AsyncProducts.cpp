@@ -110,8 +110,9 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
   if (modes.size() != (beside ? 2 : 1) || modes[0].strides != Coords{kRowsOfWarp, 0} ||
       (beside && modes[0].extent * kRowsOfWarp != acc.getDimSize(0)))
     return "its accumulator is not spread over warps by 16 rows";
-  // Warpgroups that have the same rows start at columns of their own, where a panel of b starts.
-  int64_t unit = dot.getTransposeB() ? 8 : kPanelColumns;
+  // Warpgroups that have the same rows start at columns of their own, where a panel of b starts, or
+  // in the only one.
+  int64_t unit = dot.getTransposeB() || acc.getDimSize(1) == kPanelColumns ? 8 : kPanelColumns;
   if (beside && (modes[1].strides[0] != 0 || modes[1].strides[1] % unit != 0 ||
                  modes[1].strides[1] * modes[1].extent != acc.getDimSize(1)))
     return "its warpgroups share no whole panels of columns";
