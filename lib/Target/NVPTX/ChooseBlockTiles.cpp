@@ -436,13 +436,13 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
         lineFor(async ? ArrayRef(kAsyncFusedKeys) : ArrayRef(kFusedKeys), facts, facts.pressure);
     auto gains = [&] {
       // Where blocks of rows and of keys are asynchronous, one that is not loses; a tile beside a
-      // mask, or of no product beside functions and wide heads, which spills, has not been timed. Of few pairs a
-      // row, as in narrow bands, the kernels before and after, which go over all rows, take more
-      // than is gained.
-      bool timed = async ? !(facts.pressure == kTiles && facts.masked) && !facts.narrowBand &&
-                               !(facts.pressure == kMedium && facts.functions &&
-                                 facts.headDim > kNarrow)
-                         : info && !info->hasRoles();
+      // mask, or of no product beside functions and wide heads, which spills, has not been timed.
+      // Of few pairs a row, as in narrow bands, the kernels before and after, which go over all
+      // rows, take more than is gained.
+      bool timed =
+          async ? !(facts.pressure == kTiles && facts.masked) && !facts.narrowBand &&
+                      !(facts.pressure == kMedium && facts.functions && facts.headDim > kNarrow)
+                : info && !info->hasRoles();
       int64_t pad = async ? padForSums(sharingOfSums(line->rows, line->warps), facts.headDim)
                           : padFor(1, facts.bytes);
       return line->gains && timed && facts.headUnit % pad == 0;
