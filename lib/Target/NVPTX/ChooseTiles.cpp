@@ -104,8 +104,8 @@ constexpr Tiles kShortTable[] = {{2, 128, kLong, 128, 128, 8}, {2, 256, kLong, 1
 // A block of rows visits few tiles of a band, which a mask bounds on both sides: narrower
 // ones waste less on its edges, and with more slots of them warpgroups are further apart. More
 // than 64 columns: 256 keys 14 to 16 % faster, 1024 3 to 5 %, 4096 4 to -1 %, 8192 -2 %; up
-// to 64 columns it is nothing at 1024 and -5 % at 4096.
-constexpr int64_t kKeysOfBand = 64, kNarrowHead = 64;
+// to 64 columns 64 keys 9 %, 128 7 to 11 %, 256 5 %, 512 4 %, 768 2 %, 1024 nothing and 4096 -5 %.
+constexpr int64_t kKeysOfBand = 64, kNarrowHead = 64, kWideBandOfNarrowHead = 1024;
 
 /// Return whether the score reads of a captured tensor only what is one number for all of a tile:
 /// nothing, or elements of a batch and a head.
@@ -381,8 +381,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
                               hasScore ? "score" : "mask", pressure == kLong ? "it" : "them");
     }
     bool narrower = !band && async && !keys && !shortSequences && !block &&
-                    chosenKeys > kKeysOfBand && attention.getHeadDim() > kNarrowHead &&
-                    !attention.getMask().empty();
+                    chosenKeys > kKeysOfBand && !attention.getMask().empty();
     remarkPassed(*this, attention.getLoc(), "tiles")
         << fa::decision("tiles of {0} rows and {1} keys for {2} warps{3}", chosenRows, chosenKeys,
                         chosenWarps, async ? ", and 4 that load" : "")
@@ -404,6 +403,8 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     set("pad", pad);
     if (narrower || band)
       set("band_keys", band ? band : kKeysOfBand);
+    if (narrower && attention.getHeadDim() <= kNarrowHead)
+      set("band_below", kWideBandOfNarrowHead);
     func->setAttr(FADialect::kTilesAttr, tiles.getDictionary(&getContext()));
     return success();
   }

@@ -8,8 +8,9 @@
 // ROWS: remark: tiles of 32 keys instead of 80: for more, blocks of 192 rows lack registers
 // MORE: remark: tiles of 80 keys, though blocks of 256 rows lack registers or shared memory even for 16
 
+// Bands of fewer than 1024 keys have 64 a tile.
 !q = tensor<?x?x?x64xbf16>
-// CHECK: func.func @f({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}
+// CHECK: func.func @f({{.*}}fa.tiles = {band_below = 1024 : i64, band_keys = 64 : i64, keys = 128 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}
 // Sequences that are short beside those have smaller ones, where there are such.
 // SHORT: func.func @f({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // Operands that are not aligned take the schedule of sm_80, and its tiles.
@@ -86,7 +87,7 @@ func.func @strided(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.na
 
 // One of columns alone, beside one of rows alone.
 !q = tensor<?x?x?x64xbf16>
-// CHECK: func.func @blocks({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+// CHECK: func.func @blocks({{.*}}fa.tiles = {band_below = 1024 : i64, band_keys = 64 : i64, keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 func.func @blocks(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
 // REMARK: Decision="tiles for medium registers", Reason="'arith.divui' of the mask takes them"
   %o = fa.attention query(%q) key(%k) value(%v) mask {

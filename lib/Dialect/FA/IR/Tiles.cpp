@@ -7,6 +7,7 @@
 
 #include "fa/Dialect/FA/IR/Tiles.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/MaxSize.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -30,6 +31,7 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
   const Range ranges[] = {{"rows", kTileStep, kMostOfTile},
                           {"keys", kTileStep, kMostOfTile},
                           {"band_keys", kTileStep, kMostOfTile},
+                          {"band_below", 1, kMaxSize},
                           {"warps", 1, kMostWarps},
                           {"beside", 1, kMostWarps},
                           {"pad", 1, kMostPad}};
@@ -38,7 +40,7 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
         llvm::find_if(ranges, [&](const Range &range) { return range.name == tile.getName(); });
     if (range == std::end(ranges))
       return fail() << "has no " << tile.getName()
-                    << ": expected rows, keys, band_keys, warps, beside or pad";
+                    << ": expected rows, keys, band_keys, band_below, warps, beside or pad";
     auto number = dyn_cast<IntegerAttr>(tile.getValue());
     bool inRange = number && number.getType().isInteger(64) && number.getInt() >= range->multiple &&
                    number.getInt() <= range->most && number.getInt() % range->multiple == 0;

@@ -100,17 +100,24 @@ static int64_t headDim(MapBlocksOp block) {
   return dim;
 }
 
-/// Return whether a mask bounds the keys of some loop on both sides, and forget it.
-static bool takeBand(MapBlocksOp block) {
-  bool band = false;
-  block.getBody()->walk([&](scf::ForOp loop) { band |= !!loop->removeAttr(FADialect::kBandAttr); });
-  return band;
+/// Return how many keys of a row the widest band has, where a mask bounds those of some loop on
+/// both sides, and forget it; the greatest number where it is not known.
+static std::optional<int64_t> takeBand(MapBlocksOp block) {
+  std::optional<int64_t> widest;
+  block.getBody()->walk([&](scf::ForOp loop) {
+    Attribute band = loop->removeAttr(FADialect::kBandAttr);
+    auto width = dyn_cast_or_null<IntegerAttr>(band);
+    if (band)
+      widest = std::max(widest.value_or(0),
+                        width ? width.getInt() : std::numeric_limits<int64_t>::max());
+  });
+  return widest;
 }
 
 /// Return the target's sizes, else those that keep a tile of each operand and the
 /// scores in the caches next to a core: larger heads get fewer keys.
 static TileSizes choose(MapBlocksOp block) {
-  bool band = takeBand(block);
+  std::optional<int64_t> band = takeBand(block);
   auto chosen = block->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
   if (!chosen)
     chosen = block->getParentOfType<func::FuncOp>()->getAttrOfType<DictionaryAttr>(
@@ -121,7 +128,9 @@ static TileSizes choose(MapBlocksOp block) {
       return value ? value.getInt() : otherwise;
     };
     int64_t keys = number("keys", 64);
-    return {number("rows", 64), band ? number("band_keys", keys) : keys, number("pad", 1)};
+    if (band && (!chosen.contains("band_below") || *band < number("band_below", 0)))
+      keys = number("band_keys", keys);
+    return {number("rows", 64), keys, number("pad", 1)};
   }
   return {64, headDim(block) <= 128 ? 128 : 64};
 }

@@ -66,7 +66,7 @@ def FA_Dialect : Dialect {
     /// On an entry, or a fa.map_blocks, which comes first: {rows, keys, warps, pad}, the sizes of its tiles as a target
     /// chose them: query rows, keys, warps that share a tile, and what head
     /// dimensions are rounded up to a multiple of; with band_keys, the keys where a
-    /// mask bounds them on both sides.
+    /// mask bounds them on both sides, and with band_below, if a row sees fewer of them than that.
     static constexpr llvm::StringLiteral kTilesAttr = "fa.tiles";
     /// On an scf.for over keys, or rows: a mask bounds them on both sides. How many of them a row, or a key, sees at
     /// most, where that is a constant; else unit.
