@@ -58,7 +58,8 @@ int64_t sharedBytes(RingOp ring);
 /// Return those of all rings of a program.
 int64_t sharedBytesOfRings(FuncOp func);
 
-/// Return them with those of the barriers that the rings will have between roles.
+/// Return them with those of the barriers that rings will have between roles, of one or all.
+int64_t sharedBytesWithBarriers(RingType ring);
 int64_t sharedBytesWithBarriers(FuncOp func);
 
 /// Return the bytes that programs need whose loops add tiles to memory, or store some of 2 bytes an

@@ -11,9 +11,8 @@
 //      s = reduce addf p init rescale(carried, f), both from zeros;
 //   2. the product gets `ones`: the accumulator is 8 columns wider, in which the
 //      sums of truncf(p)'s rows stand, rescaled by f like all other columns;
-//   3. after the loop, and those that hand the accumulator on, take the accumulator's own columns,
-//   and the sums from one
-//      that follows them. What divides by s divides by these sums;
+//   3. after the loop, and those that hand the accumulator on, take its own columns,
+//      and the sums from one that follows them. What divides by s divides by these sums;
 //   4. if all other uses of s compare it with 0, they take the sums as well, and
 //      the loop does not carry s any more.
 //

@@ -20,7 +20,8 @@ public:
   /// Find the tile that the loop is given as `argument` and yields as `next`.
   static std::optional<CarriedTile> find(scf::ForOp loop, Value argument, Value next);
 
-  /// Return the loop that begins with zeros.
+  /// Return the loop that computes it, and the one that begins with zeros.
+  scf::ForOp getInnermost() const { return levels.front().first; }
   scf::ForOp getOutermost() const { return levels.back().first; }
   /// Return the zeros.
   Value getZeros() const;

@@ -10,7 +10,7 @@
 //
 //   1. the loop carries a tile of 8 columns instead of s;
 //   2. it is rescaled by f, and each 8 columns of p are added to it;
-//   3. after the loop, its rows are added up.
+//   3. after the loop, and those that hand the tile on, its rows are added up.
 //
 // Rejects nothing; what has another form is left alone.
 //
@@ -115,7 +115,7 @@ struct DeferRowSumReduction : tile::impl::TileDeferRowSumReductionBase<DeferRowS
       std::optional<Sum> sum = findSum(reduce);
       if (!sum)
         continue;
-      if (llvm::any_of(sum->carried.getOutermost().getResultTypes(), isTooWide)) {
+      if (llvm::any_of(sum->carried.getInnermost().getResultTypes(), isTooWide)) {
         fa::remarkMissed(*this, reduce.getLoc(), "row-sum")
             << fa::decision("lanes add up across rows in each iteration")
             << remark::reason("the loop carries a tile of more than {0} columns",

@@ -132,11 +132,17 @@ int64_t tile::bytesOfSums(FuncOp func) {
   return bytes;
 }
 
-int64_t tile::sharedBytesWithBarriers(FuncOp func) {
+int64_t tile::sharedBytesWithBarriers(RingType ring) {
   constexpr int64_t kBarriers = 2 * 8;
+  return sharedBytes(ring) + kBarriers * ring.getStages();
+}
+
+int64_t tile::sharedBytesWithBarriers(FuncOp func) {
   int64_t bytes = 0;
-  for (auto ring : func.getOps<RingOp>())
-    bytes += sharedBytes(ring) + kBarriers * ring.getType().getStages();
+  for (auto ring : func.getOps<RingOp>()) {
+    RingType type = ring.getType();
+    bytes += sharedBytesWithBarriers(type) - sharedBytes(type) + sharedBytes(ring);
+  }
   return bytes;
 }
 

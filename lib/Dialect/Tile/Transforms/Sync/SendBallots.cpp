@@ -40,7 +40,7 @@ struct SendBallots : tile::impl::TileSendBallotsBase<SendBallots> {
   using Base::Base;
 
   void runOnOperation() override;
-  void send(MutableArrayRef<BallotOp> ballots, StringRef role);
+  void send(MutableArrayRef<BallotOp> ballots, RingType type, StringRef role);
 };
 
 } // namespace
@@ -60,25 +60,27 @@ static std::optional<StringRef> findLoader(FuncOp func) {
   return walked.wasInterrupted() ? std::nullopt : found;
 }
 
-/// Return whether the ballot is the same for all warpgroups, and reads memory.
+/// Return whether the ballot is the same for all warpgroups, as is whether it runs, and reads
+/// memory.
 static bool canSend(BallotOp ballot) {
   if (!fa::holds<LoadOp>(ballot))
     return false;
   Slice slice(ballot->getParentOfType<FuncOp>());
-  slice.add(ballot.getResult());
-  ballot.walk([&](Operation *op) { slice.add(op->getOperands()); });
+  ballot->walk([&](Operation *op) {
+    if (!op->hasTrait<OpTrait::IsTerminator>())
+      slice.addToRun(op);
+  });
   return llvm::none_of(slice.getOps(),
                        llvm::IsaPred<WarpgroupOp, WarpgroupBoundsOp, WarpgroupConditionOp>);
 }
 
-void SendBallots::send(MutableArrayRef<BallotOp> ballots, StringRef role) {
+void SendBallots::send(MutableArrayRef<BallotOp> ballots, RingType type, StringRef role) {
   FuncOp func = getOperation();
   SmallVector<Value> words;
   for (BallotOp ballot : ballots) {
     markRole(ballot, role);
     words.push_back(ballot);
   }
-  RingType type = ringTypeOfNumbers(&getContext(), words.size());
   auto entry = OpBuilder::atBlockBegin(&func.getBody().front());
   Location loc = ballots.front().getLoc();
   Value ring = RingOp::create(entry, loc, type);
@@ -123,8 +125,9 @@ void SendBallots::runOnOperation() {
     groups.back().push_back(ballot);
   });
   for (MutableArrayRef<BallotOp> ballots : groups) {
-    constexpr int64_t kBytesOfRing = 256; // At most, with its barriers.
-    if (sharedLimit == 0 || sharedBytesWithBarriers(func) + kBytesOfRing <= sharedLimit)
-      send(ballots, *role);
+    RingType type = ringTypeOfNumbers(&getContext(), ballots.size());
+    if (sharedLimit == 0 ||
+        sharedBytesWithBarriers(func) + sharedBytesWithBarriers(type) <= sharedLimit)
+      send(ballots, type, *role);
   }
 }

@@ -1,6 +1,6 @@
 // RUN: fa-opt %s --tile-send-ballots --split-input-file --remarks --verify-diagnostics | FileCheck %s
 // RUN: fa-opt %s --tile-send-ballots --tile-specialize-warps --tile-verify-rings --split-input-file | FileCheck %s --check-prefix=ROLES
-// RUN: fa-opt %s --tile-send-ballots=shared-limit=16500 --split-input-file | FileCheck %s --check-prefix=FULL
+// RUN: fa-opt %s --tile-send-ballots=shared-limit=16703 --split-input-file | FileCheck %s --check-prefix=FULL
 
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
