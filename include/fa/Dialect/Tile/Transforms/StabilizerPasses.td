@@ -24,7 +24,9 @@ def TileAppendRowSum : Pass<"tile-append-row-sum", "::mlir::tile::FuncOp"> {
     rescale(acc, f) + truncf(p) * b with the same factor f, the product gets
     `ones`, 8 more columns of b, so that the sums come with its accumulator. What
     divides the accumulator after the loop by s', takes them from there; where
-    nothing else reads s', the loop does not carry it any more.
+    nothing else reads s', the loop does not carry it any more. "After the loop" is after
+    those around it, too, that do no more with them than hand them on, as loops over the
+    chunks of a list do.
 
     Requires: nothing. Ensures: accumulators of at most 256 columns; nothing
     else changes. Products whose b is computed, or transposed, stay; so do those
@@ -79,8 +81,9 @@ def TileDeferRowSumReduction : Pass<"tile-defer-row-sum-reduction", "::mlir::til
   let description = [{
     What: where a loop carries s' = rescale(s, f) + row sums of p, from zeros, or such sums
     without a factor, it carries 8 columns per row instead: columns 0 to 7 of p,
-    plus columns 8 to 15, and so on. Their sums are taken after the loop. So what
-    a target does to add up between lanes is not done in each iteration.
+    plus columns 8 to 15, and so on. Their sums are taken after the loop, and after those that
+    hand the columns on. So what a target does to add up between lanes is not done in each
+    iteration.
 
     Requires: nothing. Ensures: nothing else changes. Sums that something else in
     the loop reads stay, and tiles whose columns are no multiple of 8, or no more,
