@@ -114,9 +114,6 @@ constexpr Tiles kFusedKeys[] = {
 constexpr Tiles kAsyncFusedKeys[] = {
     {2, 64, kLight, 128, 128, 8, 1, /*gains=*/true},
     {2, 64, kTiles, 64, 128, 8, 1, true},
-    {2, 128, kMedium, 64, 128, 8, 1, true},
-    {2, 128, kLimits, 64, 128, 8, 1, true},
-    {2, 128, kBits, 64, 128, 8, 1, true},
     {2, 128, kTiles, 64, 128, 8, 1, true},
 };
 /// Bands of so many keys a row, or more, gain where whole rows do: at d = 128 fused blocks have

@@ -391,9 +391,11 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
                           : registers           ? "of operands in registers"
                                                 : "of sm_80",
                           std::max(attention.getHeadDim(), attention.getValueHeadDim()));
+    bool below = narrower && attention.getHeadDim() <= kNarrowHead;
     if (narrower)
-      remarkPassed(*this, attention.getLoc(), "tiles") << fa::decision(
-          "tiles of {0} keys where the mask bounds keys on both sides", int64_t(kKeysOfBand));
+      remarkPassed(*this, attention.getLoc(), "tiles")
+          << fa::decision("tiles of {0} keys where the mask bounds keys on both sides{1}",
+                          int64_t(kKeysOfBand), below ? ", to fewer than 1024 a row" : "");
     Builder b(&getContext());
     NamedAttrList tiles;
     auto set = [&](StringRef name, int64_t value) { tiles.set(name, b.getI64IntegerAttr(value)); };
@@ -403,7 +405,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     set("pad", pad);
     if (narrower || band)
       set("band_keys", band ? band : kKeysOfBand);
-    if (narrower && attention.getHeadDim() <= kNarrowHead)
+    if (below)
       set("band_below", kWideBandOfNarrowHead);
     func->setAttr(FADialect::kTilesAttr, tiles.getDictionary(&getContext()));
     return success();

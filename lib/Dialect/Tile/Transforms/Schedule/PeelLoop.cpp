@@ -36,8 +36,7 @@ static void foldPredicates(RewriterBase &rewriter, ArrayRef<Value> predicates) {
         rewriter.replaceOp(select, select.getTrueValue());
 }
 
-/// Drop what the loop carries though neither its body nor anything after it reads it.
-static void dropUnusedCarried(RewriterBase &rewriter, scf::ForOp loop) {
+void tile::dropUnusedCarried(RewriterBase &rewriter, scf::ForOp loop) {
   SmallVector<unsigned> kept;
   SmallVector<Value> inits;
   for (auto [i, init] : llvm::enumerate(loop.getInits()))
@@ -54,6 +53,7 @@ static void dropUnusedCarried(RewriterBase &rewriter, scf::ForOp loop) {
     yielded.push_back(yield.getOperand(i));
   auto smaller = scf::ForOp::create(rewriter, loop.getLoc(), loop.getLowerBound(),
                                     loop.getUpperBound(), loop.getStep(), inits);
+  smaller->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   if (!smaller.getBody()->empty())
     rewriter.eraseOp(smaller.getBody()->getTerminator());
   // Arguments that are dropped have no use.

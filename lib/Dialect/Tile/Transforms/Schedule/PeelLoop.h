@@ -18,6 +18,10 @@ namespace mlir::tile {
 LogicalResult peelLoop(RewriterBase &rewriter, scf::ForOp loop,
                        const std::vector<std::pair<Operation *, unsigned>> &ops);
 
+/// Drop what the loop carries though neither its body nor anything after it reads it. Where there
+/// is such, the loop is another one then.
+void dropUnusedCarried(RewriterBase &rewriter, scf::ForOp loop);
+
 } // namespace mlir::tile
 
 #endif // FA_LIB_DIALECT_TILE_TRANSFORMS_PEELLOOP_H

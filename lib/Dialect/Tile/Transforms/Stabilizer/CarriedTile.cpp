@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CarriedTile.h"
+#include "../Schedule/PeelLoop.h"
 #include "Products.h"
 
 using namespace mlir;
@@ -45,38 +46,18 @@ Value CarriedTile::getResult() const {
 }
 
 void CarriedTile::retype(Value zeros) {
-  auto [outermost, number] = levels.back();
-  outermost.getInitArgsMutable()[number].set(zeros);
+  getOutermost().getInitArgsMutable()[levels.back().second].set(zeros);
   for (auto [loop, number] : levels) {
     loop.getRegionIterArg(number).setType(zeros.getType());
     loop.getResult(number).setType(zeros.getType());
   }
 }
 
-/// Rebuild the loop without one of its values, which nothing uses.
-static void dropValue(scf::ForOp loop, unsigned number) {
-  Block &body = *loop.getBody();
-  SmallVector<Value> inits(loop.getInitArgs());
-  inits.erase(inits.begin() + number);
-  OpBuilder b(loop);
-  auto smaller = scf::ForOp::create(b, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
-                                    loop.getStep(), inits);
-  smaller->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  body.eraseArgument(number + 1);
-  if (!smaller.getBody()->empty())
-    smaller.getBody()->getTerminator()->erase();
-  for (auto [from, to] : llvm::zip_equal(body.getArguments(), smaller.getBody()->getArguments()))
-    from.replaceAllUsesWith(to);
-  smaller.getBody()->getOperations().splice(smaller.getBody()->end(), body.getOperations());
-  for (unsigned from = 0, to = 0; from < loop.getNumResults(); ++from)
-    if (from != number)
-      loop.getResult(from).replaceAllUsesWith(smaller.getResult(to++));
-  loop.erase();
-}
-
 void CarriedTile::drop() {
+  IRRewriter rewriter(getOutermost().getContext());
+  Value zeros = getZeros();
   for (auto [loop, number] : levels)
-    loop.getBody()->getTerminator()->eraseOperand(number);
+    loop.getBody()->getTerminator()->setOperand(number, zeros);
   for (auto [loop, number] : levels)
-    dropValue(loop, number);
+    dropUnusedCarried(rewriter, loop);
 }

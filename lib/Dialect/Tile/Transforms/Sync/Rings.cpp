@@ -132,17 +132,20 @@ int64_t tile::bytesOfSums(FuncOp func) {
   return bytes;
 }
 
-int64_t tile::sharedBytesWithBarriers(RingType ring) {
+/// Return the bytes of the barriers that a ring has between roles.
+static int64_t bytesOfBarriers(RingType ring) {
   constexpr int64_t kBarriers = 2 * 8;
-  return sharedBytes(ring) + kBarriers * ring.getStages();
+  return kBarriers * ring.getStages();
+}
+
+int64_t tile::sharedBytesWithBarriers(RingType ring) {
+  return sharedBytes(ring) + bytesOfBarriers(ring);
 }
 
 int64_t tile::sharedBytesWithBarriers(FuncOp func) {
   int64_t bytes = 0;
-  for (auto ring : func.getOps<RingOp>()) {
-    RingType type = ring.getType();
-    bytes += sharedBytesWithBarriers(type) - sharedBytes(type) + sharedBytes(ring);
-  }
+  for (auto ring : func.getOps<RingOp>())
+    bytes += sharedBytes(ring) + bytesOfBarriers(ring.getType());
   return bytes;
 }
 

@@ -113,15 +113,15 @@ void SendBallots::runOnOperation() {
   func.walk([&](BallotOp ballot) {
     if (!canSend(ballot))
       return;
-    bool goesOn = block == ballot->getBlock();
-    if (goesOn)
-      for (BallotOp before : groups.back())
-        for (Operation *user : before->getUsers())
-          if (Operation *at = block->findAncestorOpInBlock(*user))
-            goesOn &= ballot->isBeforeInBlock(at);
-    block = ballot->getBlock();
-    if (!goesOn)
+    // Those before it are sent with it, unless something between needs them.
+    auto isUsedBefore = [&](BallotOp before) {
+      return llvm::any_of(before->getUsers(), [&](Operation *user) {
+        return !ballot->isBeforeInBlock(block->findAncestorOpInBlock(*user));
+      });
+    };
+    if (block != ballot->getBlock() || llvm::any_of(groups.back(), isUsedBefore))
       groups.emplace_back();
+    block = ballot->getBlock();
     groups.back().push_back(ballot);
   });
   for (MutableArrayRef<BallotOp> ballots : groups) {
