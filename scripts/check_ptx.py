@@ -109,9 +109,7 @@ SPILLS = {
         "f16 d128/128 document--unaligned": {"k": 8},
         "bf16 d91/91 causal": {"k": 44},
         "bf16 d128/128 causal backward--unaligned": {"k_backward_keys": 20},
-        "bf16 d256/256 causal backward--unaligned": {"k_backward_keys": 8},
         "f16 d128/128 causal backward--unaligned": {"k_backward_keys": 20},
-        "f16 d256/256 causal backward--unaligned": {"k_backward_keys": 8},
         "bf16 d64/64 causal backward": {"k_backward_keys": 8},
         "bf16 d64/64 causal sink backward": {"k_backward_keys": 8},
         "f16 d64/64 causal backward": {"k_backward_keys": 8},
@@ -124,10 +122,6 @@ SPILLS = {
         "bf16 d112/112 causal dropout backward": {"k_backward_keys": 48},
         "bf16 d128/64 causal dropout backward": {"k_backward_keys": 148},
         "bf16 d128/128 causal dropout backward": {"k_backward_keys": 172},
-        "bf16 d160/160 causal dropout backward": {"k_backward_keys": 8},
-        "bf16 d192/128 causal dropout backward": {"k_backward_keys": 60},
-        "f16 d192/128 causal dropout backward": {"k_backward_keys": 60},
-        "bf16 d192/192 causal dropout backward": {"k_backward_keys": 92},
         "f16 d64/64 causal dropout backward": {"k_backward_keys": 48},
         "f16 d128/128 causal dropout backward": {"k_backward_keys": 172},
         # Four instructions a step without a mask, 49 of 1009 with one.
@@ -138,7 +132,6 @@ SPILLS = {
         "bf16 d64/64 %s backward" % ALL: {"k_backward_pairs": 28},
         "bf16 d96/96 %s backward" % ALL: {"k_backward_pairs": 24},
         "bf16 d128/128 %s backward" % ALL: {"k_backward_keys": 104},
-        "bf16 d256/256 %s backward" % ALL: {"k_backward_keys": 24},
         # Bulk reductions, whose addresses come beside the accumulators of mma.sync.
         "bf16 d256/256 causal alibi fused backward": {"k_backward_keys": 32},
         "bf16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 76},
@@ -172,8 +165,6 @@ SPILLS = {
         "bf16 d128/128 causal softcap backward": {"k_backward_keys": 28},
         "bf16 d128/128 softcap backward--unaligned": {"k_backward_rows": 8},
         "bf16 d128/64 causal softcap backward": {"k_backward_keys": 16},
-        "bf16 d192/128 causal softcap backward": {"k_backward_keys": 16},
-        "bf16 d256/256 causal softcap backward": {"k_backward_keys": 8},
         # One accumulator more than the split form has, and addresses of what is read and added.
         "bf16 d64/64 plain fused backward": {"k_backward_keys": 8},
         "bf16 d96/96 causal fused backward": {"k_backward_keys": 88},
@@ -184,6 +175,17 @@ SPILLS = {
         "f16 d128/128 document fused backward": {"k_backward_keys": 160},
         "bf16 d128/128 causal document fused backward": {"k_backward_keys": 160},
         "f16 d128/128 causal document fused backward": {"k_backward_keys": 160},
+        # Two roles: what a step keeps of more than one capture.
+        "bf16 d256/256 causal bias backward": {"k_backward_keys": 16},
+        "bf16 d256/256 %s backward" % ALL: {"k_backward_keys": 88},
+        "f16 d256/256 causal bias backward": {"k_backward_keys": 16},
+        "f16 d256/256 %s backward" % ALL: {"k_backward_keys": 88},
+        # By mma.sync, in one kernel of dK and dV (ptxas of CUDA 13.0): addresses, beside both sums.
+        **{"%s d%s %s backward--unaligned" % (dtype, dims, feature): {"k_backward_keys": most}
+           for feature, most, of in (("causal", 100, "160/160 192/192 224/224"), ("prefix", 16, "160/160 192/192 224/224"),
+                                     ("alibi", 92, "160/160 192/192 224/224 192/128 256/256"),
+                                     ("document", 76, "192/128 256/256"), ("bias", 20, "192/128 256/256"))
+           for dims in of.split() for dtype in ("bf16", "f16")},
     },
 }
 

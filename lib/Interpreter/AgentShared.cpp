@@ -149,6 +149,23 @@ LogicalResult Agent::executeProduct(Operation *operation) {
 // Rings
 //===----------------------------------------------------------------------===//
 
+/// Return where each element of a tile lies in a slot with an order.
+static std::vector<int32_t> placesOf(tile::OrderAttr order, RankedTensorType tile) {
+  std::vector<int32_t> places;
+  for (int64_t row = 0; row < tile.getDimSize(0); ++row)
+    for (int64_t column = 0; column < tile.getDimSize(1); ++column)
+      places.push_back(order.offsetOf(row, column, tile.getDimSize(1)));
+  return places;
+}
+
+/// Return the elements as they lie in a slot with an order.
+static TileRef inOrder(ArrayRef<int32_t> places, const Elements &tile) {
+  auto ordered = std::make_shared<Elements>(tile.size());
+  for (auto [from, to] : llvm::enumerate(places))
+    (*ordered)[to] = tile[from];
+  return ordered;
+}
+
 /// Count the agents that get each tile of a ring, once for each reader.
 static unsigned readersOf(tile::RingOp ring, const Program &program) {
   llvm::SmallDenseSet<std::pair<Operation *, uint64_t>, 2> seen;
@@ -221,8 +238,12 @@ LogicalResult Agent::executeRing(Operation *operation) {
     return success();
   if (auto op = dyn_cast<tile::PutOp>(operation))
     return put(op);
-  memory.put(ring, number, tileOfValues(cast<tile::PutValueOp>(operation).getValues()),
-             std::nullopt, operation);
+  auto value = cast<tile::PutValueOp>(operation);
+  TileRef tile = tileOfValues(value.getValues());
+  if (value.getOrder())
+    tile = inOrder(placesOf(*value.getOrder(), cast<RankedTensorType>(value.getValue().getType())),
+                   *tile);
+  memory.put(ring, number, tile, std::nullopt, value);
   return success();
 }
 
@@ -261,15 +282,6 @@ LogicalResult Agent::copy(tile::CopyOp op) {
   return success();
 }
 
-/// Return where each element of a tile lies in a slot with an order.
-static std::vector<int32_t> placesOf(tile::OrderAttr order, RankedTensorType tile) {
-  std::vector<int32_t> places;
-  for (int64_t row = 0; row < tile.getDimSize(0); ++row)
-    for (int64_t column = 0; column < tile.getDimSize(1); ++column)
-      places.push_back(order.offsetOf(row, column, tile.getDimSize(1)));
-  return places;
-}
-
 /// Write the agent's part: of a slot by number, or of one that it got.
 LogicalResult Agent::write(tile::WriteOp op) {
   const SlotRef &slot = get(op.getSlot()).slot;
@@ -285,12 +297,9 @@ LogicalResult Agent::write(tile::WriteOp op) {
   if (op.getOrder()) {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     std::vector<int32_t> places = placesOf(*op.getOrder(), type);
-    auto ordered = std::make_shared<Elements>(value->size());
-    for (auto [from, to] : llvm::enumerate(places))
-      (*ordered)[to] = (*value)[from];
     for (int32_t &element : elements)
       element = places[element];
-    value = std::move(ordered);
+    value = inOrder(places, *value);
   }
   const Elements &tile = *value;
   SharedMemory &memory = workTile.memory;
@@ -409,7 +418,13 @@ LogicalResult Agent::executeSlot(Operation *operation) {
         Datum datum;
         if (failed(tileOfOperand(op, op.getSlot(), datum.tile)))
           return failure();
-        if (isa<RankedTensorType>(op.getValue().getType())) {
+        if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType())) {
+          if (op.getOrder()) {
+            auto tile = std::make_shared<Elements>();
+            for (int32_t place : placesOf(*op.getOrder(), type))
+              tile->push_back((*datum.tile)[place]);
+            datum.tile = std::move(tile);
+          }
           set(op.getValue(), datum);
           return success();
         }

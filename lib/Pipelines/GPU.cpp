@@ -115,6 +115,8 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
     stage.sharedLimit = target.sharedMemory;
     add(tile::createTileStageAccumulates(stage));
   }
+  if (roles)
+    add(tile::createTileDivideSums());
   if (async)
     add(tile::createTileSplitWarpgroupLoops());
   tile::TileScheduleLoopOptions schedule;

@@ -99,9 +99,9 @@ static void populateBlocks(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createFARewriteStandard());
   FARewritePairwiseOptions pairwise;
   // Wider ones of two gradients, dK and dV, leave no registers for the tiles of pairs, but where
-  // products of a warp take weights of several from shared memory.
+  // two roles have one each, or products of a warp take weights of several from shared memory.
   pairwise.columns = gpu ? 256 : 0;
-  pairwise.narrowColumns = gpu && !gpu->hasRoles() ? 512 : pairwise.columns;
+  pairwise.narrowColumns = gpu ? 512 : pairwise.columns;
   pairwise.splitGroups = options.splitGroups && gpu;
   pairwise.byKeyHeads = options.byKeyHeads && !gpu;
   pairwise.fused = options.fused && gpu && !options.deterministic;

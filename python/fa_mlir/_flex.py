@@ -23,6 +23,8 @@ _traces: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
 # What a trace may depend on beside its key, of a tensor, as `_translate.Reads` has it.
 _ATTRIBUTES = {"shape": lambda x: x.shape, "layout": lambda x: x.stride(), "offset": lambda x: (x.storage_offset(),),
                "gradients": lambda x: (x.requires_grad, x.is_leaf)}
+# FlexAttention's size of the only block of a mask that hides nothing.
+_BLOCK_OF_ALL = 1 << 30
 
 
 def _show(tensor, views):
@@ -371,6 +373,17 @@ def add_functions(launch: Launch, score_mod: Function | None, mask_mod: Function
                meanings=["captured tensor %d of the mask and score" % i for i in range(len(captured))])
 
 
+def _expect_lengths(launch: Launch, block_mask: BlockMask) -> None:
+    """Refuse a BlockMask of other lengths, as FlexAttention does; one whose block is greater than any length is for all."""
+    if all([size == _BLOCK_OF_ALL for size in block_mask.BLOCK_SIZE]):
+        return
+    # Its shape would have graphs depend on the number of its blocks.
+    (rows, keys), (queries, length) = block_mask.seq_lengths, launch.lengths()
+    if rows != queries or keys != length:
+        raise ValueError("block_mask is for %d queries and %d keys, expected %d and %d; make one for these lengths, or pass "
+                         "its mask_mod, which is for all" % (rows, keys, queries, length))
+
+
 def add_mask(launch: Launch, score_mod: Function | None, block_mask: BlockMask | Function | None) -> None:
     """Add the functions of FlexAttention's arguments; of a BlockMask that has none, its blocks."""
     mask_mod = getattr(block_mask, "mask_mod", block_mask)
@@ -378,6 +391,8 @@ def add_mask(launch: Launch, score_mod: Function | None, block_mask: BlockMask |
         mask_mod = None
     elif mask_mod is not None and not callable(mask_mod):
         raise TypeError("block_mask is a %s, expected a BlockMask or a mask_mod" % type(block_mask).__name__)
+    if isinstance(block_mask, BlockMask):
+        _expect_lengths(launch, block_mask)
     if score_mod is not None or mask_mod is not None:
         add_functions(launch, score_mod, mask_mod)
     if mask_mod is None and isinstance(block_mask, BlockMask):

@@ -450,6 +450,23 @@ def double(b, h, q, k):
         expected = attend_flexibly(q, q, q, score_mod=lambda s, b, h, i, j: s + (table.rsqrt() + table.sqrt()).float()[j])[0]
         torch.testing.assert_close(output.float(), expected, rtol=1e-5, atol=1e-5)
 
+    def test_block_mask_of_other_lengths(self):
+        """A BlockMask serves the lengths that it was made for, as in FlexAttention; its function serves all."""
+        causal = lambda b, h, i, j: i >= j
+        block = create_block_mask(causal, None, None, 256, 200, device="cpu")
+        for rows, keys in ((256, 200), (128, 200), (256, 300), (300, 200), (256, 100)):
+            with self.subTest(rows=rows, keys=keys):
+                q, k = torch.randn(1, 2, rows, 16), torch.randn(1, 2, keys, 16)
+                expected = attend(q, k, k, causal(0, 0, torch.arange(rows)[:, None], torch.arange(keys)))[0]
+                torch.testing.assert_close(fa_mlir.flex_attention(q, k, k, block_mask=causal), expected, rtol=1e-4, atol=1e-5)
+                if (rows, keys) == (256, 200):
+                    fa_mlir.flex_attention(q, k, k, block_mask=block)
+                    continue
+                with self.assertRaisesRegex(ValueError, "block_mask is for 256 queries and 200 keys, expected %d and %d; .*"
+                                            "pass its mask_mod" % (rows, keys)):
+                    fa_mlir.flex_attention(q, k, k, block_mask=block)
+                self.assertRaises(Exception, attend_flexibly, q, k, k, block_mask=block)
+
     def test_grouped_heads(self):
         q = torch.randn(1, 4, 8, 16)
         with self.assertRaisesRegex(ValueError, "set enable_gqa=True"):

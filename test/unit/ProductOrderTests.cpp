@@ -134,6 +134,32 @@ TEST(ProductOrder, RunsTheSecondProductOfAttentionLater) {
   EXPECT_LE(order->clocks, 1.1 * 2 * (256 + 512));
 }
 
+// What roles share slots for: dK of the iteration before starts before dP, so that its operand is
+// free sooner; P comes from the other role, so it is read after all that is released.
+TEST(ProductOrder, RolesThatShareSlotsFreeThemFirst) {
+  Builder b;
+  unsigned dp = b.product({}, 512, 32);
+  unsigned p = b.compute({}, 8, 32);
+  b.graph[p].late = true;
+  unsigned ds = b.compute({p, dp}, 64, 32);
+  unsigned dk = b.product({b.pack(ds, 16)}, 512, 128);
+  b.accumulate(dk);
+  ProductTarget target = twoGroups();
+  target.sharesSlots = true;
+  auto order = chooseOrder(b.graph, target);
+  ASSERT_TRUE(order);
+  expectValid(b.graph, *order);
+  ASSERT_EQ(order->starts.size(), 2u);
+  EXPECT_EQ(order->stages[order->starts.front()], 1u);
+  EXPECT_EQ(order->stages[order->starts.back()], 0u);
+  auto place = [&](unsigned node) { return llvm::find(order->nodes, node) - order->nodes.begin(); };
+  EXPECT_GT(place(p), place(dp));
+  EXPECT_GT(place(p), place(dk));
+  // Elsewhere the product that needs nothing of the iteration before starts first.
+  order = chooseOrder(b.graph, twoGroups());
+  EXPECT_EQ(order->stages[order->starts.front()], 0u);
+}
+
 /// dP, P, dV, dS, dK of a block of keys.
 struct KeysLoop : Builder {
   unsigned s, dp, p, low, dv, ds, dsLow, dk;
@@ -352,7 +378,7 @@ ProductGraph makeFused(int64_t tile, int64_t sums, int64_t part) {
   unsigned packedToo = b.pack(derived, tile / 2);
   b.accumulate(b.product({packedToo}, 256, sums));
   unsigned put = b.compute({packedToo}, 16, 0);
-  b.graph[put].sends = true;
+  b.graph[put].sends = b.graph[put].meets = true;
   unsigned sum = b.product({put}, 384, part);
   b.compute({sum}, 32, 0);
   return b.graph;

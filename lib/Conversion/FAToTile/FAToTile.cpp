@@ -373,7 +373,8 @@ LogicalResult Entry::convert(MapBlocksOp block) {
     tiles = function->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
   if (tiles)
     for (auto [name, attr] : {std::pair("warps", tile::TileDialect::kWarpsAttr),
-                              {"beside", tile::TileDialect::kBesideAttr}})
+                              {"beside", tile::TileDialect::kBesideAttr},
+                              {"roles", tile::TileDialect::kComputeRolesAttr}})
       if (auto number = tiles.getAs<IntegerAttr>(name))
         kernel->setAttr(attr, number);
   attributes.append(kernel.getNumGridDims(), b.getDictionaryAttr({}));

@@ -118,8 +118,29 @@ LogicalResult Emitter::forEachInBoxes(const ViewParts &view, ArrayRef<Value> sta
 }
 
 //===----------------------------------------------------------------------===//
-// Additions through shared memory
+// Tiles in an order in shared memory
 //===----------------------------------------------------------------------===//
+
+/// Return where the thread's part begins of a slot in which a tile lies in an order.
+Value Emitter::startOfPart(Value slot, const Layout &places) {
+  Value by = arith::MulIOp::create(b, pinToUse(threadOffset(places, 0)), i32(kBytes));
+  return arith::AddIOp::create(b, slot, by);
+}
+
+LogicalResult Emitter::emitOrderedRead(tile::ReadOp op, const Layout &layout) {
+  auto tile = cast<RankedTensorType>(op.getValue().getType());
+  FailureOr<Layout> places = placesOf(*op.getOrder(), layout, tile.getDimSize(1));
+  if (failed(places))
+    return failure();
+  Value start = startOfPart(get(op.getSlot()), *places);
+  int64_t width = widthOf(*places);
+  SmallVector<Value> elements;
+  for (int64_t r = 0; r < layout.numRegs(); r += width)
+    llvm::append_range(elements, loadShared(start, kBytes * places->offsetOfReg(r)[0],
+                                            tile.getElementType(), width));
+  set(op.getValue(), fromElements(cast<VectorType>(convert(tile)), elements));
+  return success();
+}
 
 LogicalResult Emitter::emitOrderedWrite(tile::WriteOp op, const Layout &layout) {
   auto tile = cast<RankedTensorType>(op.getValue().getType());
@@ -127,8 +148,7 @@ LogicalResult Emitter::emitOrderedWrite(tile::WriteOp op, const Layout &layout) 
   if (failed(places))
     return failure();
   Value value = get(op.getValue()), first = isFirstHolder(layout);
-  Value by = arith::MulIOp::create(b, pinToUse(threadOffset(*places, 0)), i32(kBytes));
-  Value start = arith::AddIOp::create(b, get(op.getSlot()), by);
+  Value start = startOfPart(get(op.getSlot()), *places);
   int64_t width = widthOf(*places);
   for (int64_t r = 0; r < layout.numRegs(); r += width) {
     SmallVector<Value> elements;

@@ -158,6 +158,8 @@ private:
                                ArrayRef<int64_t> dims, const tile::Layout &layout, Value predicate,
                                AccessFn body);
   LogicalResult emitOrderedWrite(tile::WriteOp op, const tile::Layout &layout);
+  Value startOfPart(Value slot, const tile::Layout &places);
+  LogicalResult emitOrderedRead(tile::ReadOp op, const tile::Layout &layout);
   LogicalResult emitBulkAccumulate(tile::BulkAccumulateOp op);
   void emitBulkAccumulateWait(tile::BulkAccumulateWaitOp op);
 

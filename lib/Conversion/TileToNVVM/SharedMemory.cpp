@@ -365,11 +365,16 @@ SmallVector<Value> Emitter::loadShared(Value address, int64_t offset, Type eleme
     bool isFloat = element.isF32();
     std::string out = isFloat ? "=f" : "=r", type = isFloat ? "f32" : "b32";
     SmallVector<Type> types(count, isFloat ? element : b.getI32Type());
+    std::string names = "$0", outs = out;
+    for (int64_t i = 1; i < count; ++i) {
+      names += ", $" + std::to_string(i);
+      outs += "," + out;
+    }
+    std::string vector = count > 1 ? ".v" + std::to_string(count) : "";
     SmallVector<Value> values =
-        count == 2
-            ? ptx("ld.shared.v2." + type + " {$0, $1}, " + place + ";", out + "," + out + ",r",
-                  types, address, true)
-            : ptx("ld.shared." + type + " $0, " + place + ";", out + ",r", types, address, true);
+        ptx("ld.shared" + vector + "." + type + " " + (count > 1 ? "{" + names + "}" : names) +
+                ", " + place + ";",
+            outs + ",r", types, address, true);
     for (Value &value : values)
       value = b.createOrFold<arith::BitcastOp>(element, value);
     return values;
@@ -396,6 +401,8 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
   FailureOr<Layout> layout = layoutOf(op.getValue());
   if (failed(layout))
     return failure();
+  if (op.getOrder())
+    return emitOrderedRead(op, *layout);
   auto type = cast<VectorType>(convert(op.getValue().getType()));
   int64_t bits = type.getElementTypeBitWidth();
   if (bits != 64 && bits != 32 && bits != 16)

@@ -47,6 +47,8 @@ struct Tiles {
   int64_t beside = 1;
   /// Say that a fused block of these tiles is faster than blocks of rows and blocks of keys.
   bool gains = false;
+  /// Roles that compute, each with half of the sums.
+  int64_t roles = 1;
 };
 
 /// With asynchronous products, 64 rows of a tile for each warpgroup. A block of keys holds two
@@ -71,6 +73,14 @@ constexpr Tiles kAsyncKeys[] = {
     {2, 192, kMost, 16, 128, 8},    {2, 256, kLight, 64, 128, 8}, {2, 256, kMedium, 48, 128, 8},
     {2, 256, kLimits, 64, 128, 8},  {2, 256, kBits, 64, 128, 8},  {2, 256, kTensors, 48, 128, 8},
     {2, 256, kMost, 16, 128, 8},
+};
+
+/// Sums of more columns than this leave a thread no registers for tiles of pairs: two roles have
+/// one each of dK and dV.
+constexpr int64_t kMostColumns = 256;
+constexpr Tiles kAsyncWideKeys[] = {
+    {2, 256, kTensors, 64, 64, 4, 1, /*gains=*/false, /*roles=*/2},
+    {2, 256, kMost, 32, 64, 4, 1, false, 2},
 };
 
 /// Blocks of rows and keys, whose sums stand beside both dots; each loads all that it computes
@@ -133,6 +143,8 @@ constexpr int64_t kMostRowsOfSequences = 64;
 struct Facts {
   bool products = false, sums = false, adds = false, scatters = false, sequences = false,
        masked = false;
+  /// Columns of all sums of products.
+  int64_t columns = 0;
   /// Say whether a region computes a function, and whether masks bound a loop on both sides, as far
   /// as is known closely.
   bool functions = false, narrowBand = false;
@@ -246,6 +258,8 @@ Facts factsOf(MapBlocksOp block) {
   };
   block.getBody()->walk([&](Operation *op) {
     facts.products |= isa<tile::DotOp>(op);
+    if (auto dot = dyn_cast<tile::DotOp>(op); dot && !dot.getType().isDynamicDim(1))
+      facts.columns += dot.getType().getDimSize(1);
     facts.sums |= isa<tile::ReduceOp>(op);
     facts.scatters |= isa<tile::ScatterAddOp>(op);
     facts.sequences |= isa<tile::SliceOp>(op);
@@ -332,7 +346,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     int64_t plain =
         facts.headDim <= kNarrow ? kPlainRows : kPlainElements / llvm::PowerOf2Ceil(facts.headDim);
     int64_t chosenRows = plain, chosenKeys = plain, chosenWarps = kPlainWarps;
-    int64_t pad = tile::kRowsOfWarp, beside = 1;
+    int64_t pad = tile::kRowsOfWarp, beside = 1, roles = 1;
     if (facts.products) {
       bool ofRows = !!block.getFirst(Axis::rows), ofPairs = ofRows && block.getFirst(Axis::keys);
       if (facts.pressure == kTiles && !tiles)
@@ -348,6 +362,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       ArrayRef<Tiles> table = facts.adds && async                      ? ArrayRef(kAsyncFusedKeys)
                               : facts.adds                             ? ArrayRef(kFusedKeys)
                               : async && ofPairs && pressure == kTiles ? ArrayRef(kAsyncPairs)
+                              : async && !ofRows && facts.columns > kMostColumns
+                                  ? ArrayRef(kAsyncWideKeys)
                               : async ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
                                       : (ofRows ? ArrayRef(kSyncRows) : ArrayRef(kSyncKeys));
       const Tiles *line = lineFor(table, facts, pressure);
@@ -357,10 +373,12 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
                                  << target;
       // Where sequences begin and end, and what copies of warps compute of it, takes registers; TMA
       // needs few, so that long steps alone are narrower. What is added at computed indices has
-      // an address for each score. Fused blocks share rows of one size.
+      // an address for each score; functions at the most pressure spill in both of two roles. Fused
+      // blocks share rows of one size.
       auto narrowed = [&](int64_t size, bool isLooped) {
         bool fits = async && (ofRows || facts.adds || size <= kMostRowsOfSequences);
-        bool narrows = facts.scatters || (facts.sequences && !fits);
+        bool isFull = line->roles > 1 && line->pressure == kMost && facts.functions;
+        bool narrows = facts.scatters || isFull || (facts.sequences && !fits);
         size = narrows && isLooped ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
         // What is added has 16 rows a warp, or half of them.
         while (isLooped && facts.blockUnit % size != 0)
@@ -371,6 +389,11 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       chosenKeys = keys ? keys : narrowed(line->keys, ofRows);
       chosenWarps = warps ? warps : line->warps;
       beside = rows || keys || warps ? 1 : line->beside;
+      roles = line->roles;
+      if (roles > 1 && chosenWarps > line->warps)
+        return block.emitError() << "two roles of " << chosenWarps
+                                 << " warps have no registers for sums of " << facts.columns
+                                 << " columns; choose --tile-warps=" << line->warps;
       // A block of pairs holds its sums beside the dots.
       if (ofPairs && !keys && pressure != kTiles)
         chosenKeys = std::min(chosenKeys, kPlainRows);
@@ -396,6 +419,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
         {"rows", chosenRows}, {"keys", chosenKeys}, {"warps", chosenWarps}, {"pad", pad}};
     if (beside > 1)
       tiles.push_back({"beside", beside});
+    if (roles > 1)
+      tiles.push_back({"roles", roles});
     block->setAttr(FADialect::kTilesAttr, tilesOf(tiles));
     return success();
   }

@@ -22,7 +22,7 @@ def GPUChooseBlockTiles : Pass<"gpu-choose-block-tiles", "::mlir::ModuleOp"> {
     | 64 | 128 x 128 | 128 x 128 | 128 x 64 | 32 x 128 |
     | 96 | 128 x 80 | 64 x 128 | 128 x 32 | 32 x 64 |
     | 128 | 128 x 80 | 64 x 128 | 128 x 32 | 64 x 128 |
-    | 256 | 128 x 64 | 64 x 128 | 64 x 32 | 32 x 64 |
+    | 256 | 128 x 64 | 64 x 64, two roles | 64 x 32 | 32 x 64 |
 
     Of operands of 2 bytes; masks of more than one comparison, scores, dropout, captured tensors and sums beside those
     of products take smaller ones: the widest without spills. Blocks of keys that add to rows, too, have 128 keys and

@@ -34,13 +34,14 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
                           {"band_below", 1, kMaxSize},
                           {"warps", 1, kMostWarps},
                           {"beside", 1, kMostWarps},
+                          {"roles", 1, 2},
                           {"pad", 1, kMostPad}};
   for (NamedAttribute tile : tiles) {
     const Range *range =
         llvm::find_if(ranges, [&](const Range &range) { return range.name == tile.getName(); });
     if (range == std::end(ranges))
       return fail() << "has no " << tile.getName()
-                    << ": expected rows, keys, band_keys, band_below, warps, beside or pad";
+                    << ": expected rows, keys, band_keys, band_below, warps, beside, roles or pad";
     auto number = dyn_cast<IntegerAttr>(tile.getValue());
     bool inRange = number && number.getType().isInteger(64) && number.getInt() >= range->multiple &&
                    number.getInt() <= range->most && number.getInt() % range->multiple == 0;

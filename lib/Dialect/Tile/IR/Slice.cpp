@@ -189,6 +189,7 @@ void Slice::cloneLoop(scf::ForOp loop, OpBuilder &b, IRMapping &mapping) const {
                                      mapping.map(loop.getRegionIterArg(i), argument);
                                    cloneBody(*loop.getBody(), kept, inside, mapping);
                                  });
+  part->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   for (auto [n, i] : llvm::enumerate(kept))
     mapping.map(loop.getResult(i), part.getResult(n));
 }
@@ -204,6 +205,7 @@ void Slice::cloneIf(scf::IfOp branch, OpBuilder &b, IRMapping &mapping) const {
   auto part =
       scf::IfOp::create(b, branch.getLoc(), types, mapping.lookupOrDefault(branch.getCondition()),
                         /*addThenBlock=*/true, /*addElseBlock=*/!!branch.elseBlock());
+  part->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
   auto fill = [&](Block *from, Block *to) {
     OpBuilder inside = OpBuilder::atBlockBegin(to);
     cloneBody(*from, kept, inside, mapping);

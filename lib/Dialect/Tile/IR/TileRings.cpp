@@ -90,9 +90,28 @@ static LogicalResult verifySameTile(Operation *op, ArrayRef<int64_t> shape, Type
   return error;
 }
 
+/// (C1) and (C2) of these ops, with an order or without.
+static LogicalResult verifyMoved(Operation *op, std::optional<OrderAttr> order,
+                                 ArrayRef<int64_t> shape, Type element, TypeRange values) {
+  if (!order)
+    return verifySameTile(op, shape, element, values);
+  auto tile = dyn_cast<RankedTensorType>(values.front());
+  if (values.size() == 1 && tile && tile.getRank() == 2 && tile.getElementType().isF32() &&
+      element.isF32() && shape.size() == 1 && shape[0] == tile.getNumElements() &&
+      tile.getDimSize(0) % order->getRows() == 0 && tile.getDimSize(1) % order->getColumns() == 0)
+    return success();
+  InFlightDiagnostic error = op->emitOpError()
+                             << "(" << op->getName().stripDialect() << "_c2) moves whole boxes of "
+                             << order->getRows() << "x" << order->getColumns()
+                             << " f32 to or from as many in a row, got ";
+  llvm::interleaveComma(values, error);
+  return error << " and " << RankedTensorType::get(shape, element) << " in shared memory";
+}
+
 LogicalResult PutValueOp::verify() {
   RingType ring = getRing().getType();
-  return verifySameTile(*this, ring.getShape(), ring.getElementType(), getValues().getTypes());
+  return verifyMoved(*this, getOrder(), ring.getShape(), ring.getElementType(),
+                     getValues().getTypes());
 }
 
 static LogicalResult verifySlotOf(Operation *op, RingType ring, SlotType slot) {
@@ -120,25 +139,15 @@ LogicalResult SlotAtOp::verify() { return verifySlotOf(*this, getRing().getType(
 
 LogicalResult ReadOp::verify() {
   SlotType slot = getSlot().getType();
-  return verifySameTile(*this, slot.getShape(), slot.getElementType(), getValues().getTypes());
+  return verifyMoved(*this, getOrder(), slot.getShape(), slot.getElementType(),
+                     getValues().getTypes());
 }
 
 LogicalResult WriteOp::verify() {
   SlotType slot = getSlot().getType();
-  if (OrderAttr order = getOrderAttr()) {
-    auto tile = dyn_cast<RankedTensorType>(getValue().getType());
-    if (tile && tile.getRank() == 2 && tile.getElementType().isF32() &&
-        slot.getElementType().isF32() && slot.getShape().size() == 1 &&
-        slot.getShape()[0] == tile.getNumElements() && tile.getDimSize(0) % order.getRows() == 0 &&
-        tile.getDimSize(1) % order.getColumns() == 0)
-      return success();
-    return emitOpError() << "(write_c2) writes whole boxes of " << order.getRows() << "x"
-                         << order.getColumns() << " f32 to as many in a row, got "
-                         << getValue().getType() << " to " << slot;
-  }
   SmallVector<Type> types{getValue().getType()};
   llvm::append_range(types, getOthers().getTypes());
-  return verifySameTile(*this, slot.getShape(), slot.getElementType(), types);
+  return verifyMoved(*this, getOrder(), slot.getShape(), slot.getElementType(), types);
 }
 
 LogicalResult CopyOp::verify() {

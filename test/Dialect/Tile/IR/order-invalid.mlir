@@ -127,8 +127,26 @@ func.func @bulk_accumulate_c5(%s: !tile.slot<4096xf32, #tile.swizzle<128>>, %x: 
 
 #order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
 func.func @write_c2(%s: !tile.slot<64x64xf32, #tile.swizzle<128>>, %v: tensor<64x64xf32>) {
-  // expected-error @+1 {{(write_c2) writes whole boxes of 16x8 f32 to as many in a row}}
+  // expected-error @+1 {{(write_c2) moves whole boxes of 16x8 f32 to or from as many in a row, got 'tensor<64x64xf32>' and 'tensor<64x64xf32>' in shared memory}}
   tile.write %v, %s order(#order) : tensor<64x64xf32>, !tile.slot<64x64xf32, #tile.swizzle<128>>
+  return
+}
+
+// -----
+
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+func.func @read_c2(%s: !tile.slot<2048xf32, #tile.swizzle<128>>) -> tensor<64x64xf32> {
+  // expected-error @+1 {{(read_c2) moves whole boxes of 16x8 f32 to or from as many in a row, got 'tensor<64x64xf32>' and 'tensor<2048xf32>' in shared memory}}
+  %v = tile.read %s order(#order) : !tile.slot<2048xf32, #tile.swizzle<128>> -> tensor<64x64xf32>
+  return %v : tensor<64x64xf32>
+}
+
+// -----
+
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+func.func @put_value_c2(%r: !tile.ring<2 x 4096xf32, #tile.swizzle<128>>, %v: tensor<64x64xbf16>) {
+  // expected-error @+1 {{(put_value_c2) moves whole boxes of 16x8 f32 to or from as many in a row, got 'tensor<64x64xbf16>' and 'tensor<4096xf32>' in shared memory}}
+  tile.put_value %r, %v order(#order) : !tile.ring<2 x 4096xf32, #tile.swizzle<128>>, tensor<64x64xbf16>
   return
 }
 

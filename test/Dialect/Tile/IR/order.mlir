@@ -23,6 +23,10 @@ tile.func @ordered(%x: !tile.view<?x?x64xf32, #order>, %b: index) grid affine_ma
   tile.bulk_accumulate_wait
   // CHECK: tile.write %{{.*}}, %[[S:.*]] order(#[[$ORDER]]) : tensor<64x64xf32, #{{.*}}>, <4096xf32, #tile.swizzle<128>>
   tile.write %v, %s order(#order) : tensor<64x64xf32, #acc>, !tile.slot<4096xf32, #tile.swizzle<128>>
+  // CHECK: tile.read %{{.*}} order(#[[$ORDER]]) : <4096xf32, #tile.swizzle<128>> -> tensor<64x64xf32, #{{.*}}>
+  %read = tile.read %s order(#order) : !tile.slot<4096xf32, #tile.swizzle<128>> -> tensor<64x64xf32, #acc>
+  // CHECK: tile.put_value %[[R]], %{{.*}} order(#[[$ORDER]]) : <1 x 4096xf32, #tile.swizzle<128>>, tensor<64x64xf32, #{{.*}}>
+  tile.put_value %r, %read order(#order) : !tile.ring<1 x 4096xf32, #tile.swizzle<128>>, tensor<64x64xf32, #acc>
   tile.fence_async
   // CHECK: tile.bulk_accumulate %{{.*}} to %{{.*}} dims [1, 2] tile(tensor<64x64xf32, #{{.*}}>) : <4096xf32, #tile.swizzle<128>>, <?x?x64xf32, #[[$ORDER]]>
   tile.bulk_accumulate %s to %x[%b, %c0, %c0] dims [1, 2] tile(tensor<64x64xf32, #acc>)

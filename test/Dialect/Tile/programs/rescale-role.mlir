@@ -9,13 +9,13 @@
 
 // CHECK: tile.role "load"
 // CHECK: tile.role "correct"
-// CHECK: scf.for {{.*}} -> (tensor<128x64xf16{{.*}}, tensor<128x72xf32
-// CHECK: tile.dot_start {{.*}} ones
+// CHECK: scf.for {{.*}} -> (tensor<128x72xf32
 // CHECK: %[[SLOT:.*]] = tile.get %[[FACTORS:.*]] :
 // CHECK-NEXT: %[[F:.*]] = tile.read %[[SLOT]]
 // CHECK-NEXT: tile.release %[[SLOT]]
 // CHECK-NEXT: %[[CHANGED:.*]] = arith.cmpf une, %[[F]]
 // CHECK-NEXT: tile.rescale %{{.*}}, %[[F]] dim(1) where(%[[CHANGED]] : tensor<128xi1
+// CHECK: tile.dot_start {{.*}} ones
 // CHECK: tile.role "compute"
 // CHECK: scf.for
 // CHECK-NOT: scf.yield

@@ -48,6 +48,8 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kWarpsAttr = "tile.warps";
     /// On a tile.func: how many warps share the columns of a product's rows, at least, where they can.
     static constexpr llvm::StringLiteral kBesideAttr = "tile.beside";
+    /// On a tile.func: how many roles compute, each with its part of the sums.
+    static constexpr llvm::StringLiteral kComputeRolesAttr = "tile.compute_roles";
     /// On a tile.func: bytes of shared memory of a work tile.
     static constexpr llvm::StringLiteral kSharedBytesAttr = "tile.shared_bytes";
     /// On a tile.func: the most blocks that a launch starts on an SM.

@@ -114,19 +114,28 @@ def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
     Constraints:
     - (C1) One value has the shape and element type of the ring's tiles; numbers, of i32, are as
       many as its tiles, of rank 1, have elements, of that type.
+    - (C2) With `order`, a tile of rank 2, f32, of whole boxes goes to a ring of tiles of rank 1 of
+      as many elements, in which it lies in that order.
 
-    Created by `tile-promote-shared` where a layout conversion crosses warps, and by
-    `tile-make-persistent`; removed by `tile-lower-rings`.
+    Created by `tile-promote-shared` where a layout conversion crosses warps, by
+    `tile-divide-sums` and by `tile-make-persistent`; removed by `tile-lower-rings`.
 
     Example:
 
     ```mlir
     tile.put_value %r, %p : !tile.ring<1 x 64x64xbf16, #tile.swizzle<128>>, tensor<64x64xbf16, #s>
+    tile.put_value %u, %q order(#order) : !tile.ring<2 x 4096xf32, #tile.swizzle<128>>, tensor<64x64xf32, #acc>
     tile.put_value %t, %m, %n : !tile.ring<2 x 2xi32, #tile.swizzle<32>>, i32, i32
     ```
   }];
-  let arguments = (ins Tile_RingType:$ring, Variadic<Tile_Stored>:$values);
-  let assemblyFormat = "$ring `,` $values attr-dict `:` type($ring) `,` type($values)";
+  let arguments = (ins Tile_RingType:$ring, Variadic<Tile_Stored>:$values,
+    OptionalAttr<Tile_OrderAttr>:$order);
+  let assemblyFormat = [{
+    $ring `,` $values (`order` `(` $order^ `)`)? attr-dict `:` type($ring) `,` type($values)
+  }];
+  let builders = [OpBuilder<(ins "Value":$ring, "ValueRange":$values), [{
+      build($_builder, $_state, ring, values, OrderAttr());
+    }]>];
   let extraClassDeclaration = [{
     /// Return the tile, or the first number.
     ::mlir::Value getValue() { return getValues().front(); }
@@ -307,19 +316,28 @@ def Tile_ReadOp : Tile_SharedOp<"read"> {
     Constraints:
     - (C1) One result has the slot's shape and element type; numbers, of i32, are as many as the
       slot, of rank 1, has elements, of that type.
+    - (C2) With `order`, a tile of rank 2, f32, of whole boxes comes from a slot of rank 1 of as
+      many elements, in which it lies in that order.
 
-    Created by `tile-promote-shared` and `tile-make-persistent`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-promote-shared`, `tile-divide-sums` and `tile-make-persistent`; removed by
+    `convert-tile-to-nvvm`.
 
     Example:
 
     ```mlir
     %x = tile.read %s : !tile.slot<64x64xbf16, #tile.swizzle<128>> -> tensor<64x64xbf16, #a>
+    %y = tile.read %t order(#order) : !tile.slot<4096xf32, #tile.swizzle<128>> -> tensor<64x64xf32, #acc>
     %m, %n = tile.read %t : !tile.slot<2xi32, #tile.swizzle<32>> -> i32, i32
     ```
   }];
-  let arguments = (ins Tile_SlotType:$slot);
+  let arguments = (ins Tile_SlotType:$slot, OptionalAttr<Tile_OrderAttr>:$order);
   let results = (outs Variadic<Tile_Stored>:$values);
-  let assemblyFormat = "$slot attr-dict `:` type($slot) `->` type($values)";
+  let assemblyFormat = [{
+    $slot (`order` `(` $order^ `)`)? attr-dict `:` type($slot) `->` type($values)
+  }];
+  let builders = [OpBuilder<(ins "TypeRange":$values, "Value":$slot), [{
+      build($_builder, $_state, values, slot, OrderAttr());
+    }]>];
   let extraClassDeclaration = [{
     /// Return the tile, or the first number.
     ::mlir::Value getValue() { return getValues().front(); }

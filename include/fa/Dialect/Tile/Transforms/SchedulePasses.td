@@ -42,6 +42,34 @@ def TileSplitWarpgroupLoops : Pass<"tile-split-warpgroup-loops", "::mlir::tile::
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileDivideSums : Pass<"tile-divide-sums", "::mlir::tile::FuncOp"> {
+  let summary = "let two roles have the sums that one has no registers for";
+  let description = [{
+    What: where a program says that two roles compute (`tile.compute_roles`), half of the sums of
+    its loop, products that add to what the loop carries, and all that they alone need are marked
+    for a second role. What both halves need stays with the one that has fewer products of its own:
+    so of dV += P dO and dK += dS Q one role has S, P and dV, the other one dP, dS and dK. Slots
+    that both read have a reader for each; what comes of no product both compute; a tile of the
+    first role that the second one needs, such as P, goes through a ring of two slots. Where that
+    would be more than two tiles, products alone do, and both compute what comes of them.
+
+    Requires: rings as `tile-promote-shared` makes them, asynchronous products. Ensures: no op of
+    one role takes a tile or a slot of the other one. Rejects: programs without such a loop, or in
+    which a role needs something else than a tile of the other one.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Schedule/divide-sums.mlir`):
+
+    ```mlir
+    tile.put_value %sent_ring, %p : ...
+    %slot = tile.get %sent_ring {tile.role = "second"} : ...
+    %mine = tile.read %slot {tile.role = "second"} : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect"];
+}
+
 def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
   let summary = "choose stages of rings and the order of a loop's ops";
   let description = [{

@@ -191,8 +191,8 @@ bool Placer::placeRest() {
   unsigned none = graph.size();
   for (bool first = true;; first = false) {
     for (unsigned node = 0; node < graph.size(); ++node)
-      if (states[node] != State::done && (!first || graph[node].early) && isReady(node) &&
-          !place(node, none))
+      if (states[node] != State::done && (!first || graph[node].early) && !graph[node].late &&
+          isReady(node) && !place(node, none))
         return false;
     if (ended == started.size())
       break;
@@ -386,7 +386,7 @@ private:
   const ProductOrder *choose(const ProductOrder &best, size_t others) const;
   /// Return whether all warps meet in each step.
   bool meets() const {
-    return llvm::any_of(graph, [](const ProductNode &node) { return node.sends; });
+    return llvm::any_of(graph, [](const ProductNode &node) { return node.meets; });
   }
 
   const ProductGraph &graph;
@@ -583,12 +583,14 @@ const ProductOrder *Search::chooseMeeting() {
 /// Return the order of the fewest clocks of those that fit, of those that are as good the simplest
 /// one.
 const ProductOrder *Search::choose() const {
-  // Two products in a chain: the second one later and nothing else,
-  // which is what was measured on a device. What is simulated is not right by as little as others
-  // differ.
+  // Two products in a chain: the second one later and nothing else, which is what was measured on a
+  // device. What is simulated is not right by as little as others differ. Where slots are shared,
+  // it starts before the other one, so that what it reads is free again sooner.
   if (starts.size() <= 2) {
+    unsigned first = target.sharesSlots ? 1 : 0;
     for (const ProductOrder &order : orders)
-      if (order.stages[order.starts.front()] == 0 && order.stages[order.starts.back()] == 1)
+      if (order.stages[order.starts.front()] == first &&
+          order.stages[order.starts.back()] == 1 - first)
         return &order;
   }
   // Counted registers are closer to each other than to those of an assembler, and so are

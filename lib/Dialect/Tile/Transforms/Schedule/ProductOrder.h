@@ -38,11 +38,14 @@ struct ProductNode {
   /// Record whether it waits for memory, so that it is placed before the first await if it can be.
   /// Everything else is placed behind it: its results would only take registers for longer.
   bool early = false;
+  /// Record whether it waits for other warps, so that it is placed after all awaits if it can be.
+  bool late = false;
   /// Say that it depends on no product and is one bit for each element: where all warps meet in
   /// each step it is computed for the next one, beside products.
   bool ahead = false;
-  /// Record whether other warps wait for it, so that it is placed as soon as it can be.
-  bool sends = false;
+  /// Record whether other warps wait for it, so that it is placed as soon as it can be; and whether
+  /// all that run the step do, and so meet.
+  bool sends = false, meets = false;
   /// Record whether it packs an operand that a product reads in registers.
   bool packs = false;
   /// Record whether its result is part of an operand, in the same registers.
@@ -76,6 +79,8 @@ struct ProductRing {
 struct ProductTarget {
   /// Warpgroups that share the tensor cores, and registers of a thread.
   int64_t groups = 2, registers = 240;
+  /// Record whether warps of another role read what these read.
+  bool sharesSlots = false;
   /// Record whether functions of many instructions need registers for a while.
   bool hasFunctions = false;
   /// Bytes of shared memory for the slots of the loop's rings; orders of one stage take what

@@ -39,6 +39,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RoleMarks.h"
 #include "ScheduleProducts.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
@@ -612,17 +613,33 @@ void ScheduleLoop::schedule(Block &block) {
   Numbering(body).run();
 }
 
-/// Asynchronous programs have two slots where one serves too. More than two make way for what is
-/// added to memory.
+/// Return whether one role computes the tiles of a ring, and another one reads them.
+static bool isBetweenRoles(RingOp ring) {
+  for (Operation *user : ring->getUsers())
+    if (auto put = dyn_cast<PutValueOp>(user))
+      return llvm::any_of(ring->getUsers(), [&](Operation *other) {
+        return isa<GetOp>(other) && roleOf(other) != roleOf(put);
+      });
+  return false;
+}
+
+/// Asynchronous programs have two slots where one serves too. Where roles send each other tiles,
+/// more than two go first, then the second one of these, for the reader is done with a tile long
+/// before the next one. More than two make way for what is added to memory.
 void ScheduleLoop::fitAll() {
   int64_t sums = bytesOfSums(getOperation());
+  bool sends = llvm::any_of(getOperation().getOps<RingOp>(), isBetweenRoles);
   for (int64_t bytes;
        sharedLimit > 0 && (bytes = sharedBytesOfRings(getOperation())) + sums > sharedLimit;) {
     int64_t least = bytes > sharedLimit ? 1 : 2;
     RingOp largest;
+    auto rank = [&](RingOp ring) {
+      bool third = ring.getType().getStages() > 2;
+      int64_t first = !sends ? 0 : third ? 2 : isBetweenRoles(ring) ? 1 : 0;
+      return std::pair(first, sharedBytes(ring.getType()));
+    };
     for (auto ring : getOperation().getOps<RingOp>())
-      if (ring.getType().getStages() > least &&
-          (!largest || sharedBytes(ring.getType()) >= sharedBytes(largest.getType())))
+      if (ring.getType().getStages() > least && (!largest || rank(ring) >= rank(largest)))
         largest = ring;
     if (!largest)
       return;

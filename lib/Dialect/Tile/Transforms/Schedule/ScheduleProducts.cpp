@@ -25,6 +25,7 @@
 
 #include "ScheduleProducts.h"
 #include "ProductOrder.h"
+#include "RoleMarks.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
@@ -42,6 +43,12 @@
 using namespace mlir;
 using namespace mlir::tile;
 
+/// Return whether the op loads a number, as each role does that needs it.
+static bool loadsNumber(Operation *op) {
+  auto load = dyn_cast<LoadOp>(op);
+  return load && !isa<RankedTensorType>(load.getType()) && !op->hasAttr(TileDialect::kRoleAttr);
+}
+
 namespace {
 
 using OpSet = llvm::SmallSetVector<Operation *, 4>;
@@ -56,7 +63,10 @@ struct BodyGraph {
 struct ProductLoop {
   explicit ProductLoop(scf::ForOp loop)
       : loop(loop), block(*loop.getBody()),
-        threads(Layout::kLanes * loop->getParentOfType<FuncOp>().getNumWarps()) {}
+        threads(Layout::kLanes * loop->getParentOfType<FuncOp>().getNumWarps()) {
+    for (auto start : block.getOps<DotStartOp>())
+      roles.insert(roleOf(start));
+  }
 
   LogicalResult check(std::string &why);
   BodyGraph makeGraph(bool withFree);
@@ -67,7 +77,15 @@ struct ProductLoop {
   void number();
   void move();
 
+  /// Return the roles that start products in the body.
+  ArrayRef<StringRef> getRoles() const { return roles.getArrayRef(); }
+  /// Go on with the ops of this role; scalars are any role's.
+  void setRole(StringRef of) { role = of; }
+
 private:
+  bool isMine(Operation *op) const {
+    return roleOf(op) == role || anyRoleHas(op) || loadsNumber(op);
+  }
   bool isNode(Operation *op, bool withFree) const;
   void addDeps(ProductNode &node, const BodyGraph &graph, Value value, bool carried);
   void setCosts(ProductNode &node, Operation *op) const;
@@ -80,6 +98,8 @@ private:
   scf::ForOp loop;
   Block &block;
   int64_t threads;
+  llvm::SmallSetVector<StringRef, 2> roles;
+  StringRef role = kCompute;
   llvm::DenseMap<Operation *, unsigned> stage;
   llvm::SmallSetVector<Operation *, 32> emitted;
 };
@@ -117,19 +137,26 @@ static PutValueOp fillerOf(GetOp get) {
   return filler && filler->isBeforeInBlock(get) ? filler : PutValueOp();
 }
 
-/// Return whether the body itself gets what it puts.
-static bool isExchange(PutValueOp put) {
-  RingOp ring = ringOf(put);
-  return ring && llvm::any_of(ring->getUsers(), [&](Operation *user) {
-           auto get = dyn_cast<GetOp>(user);
-           return get && fillerOf(get) == put;
-         });
+/// Return the get of what the body puts; null where it does not get it.
+static GetOp getterOf(PutValueOp put) {
+  if (RingOp ring = ringOf(put))
+    for (Operation *user : ring->getUsers())
+      if (auto get = dyn_cast<GetOp>(user); get && fillerOf(get) == put)
+        return get;
+  return {};
+}
+
+/// Return whether another role computes what is read: it may come late.
+static bool isSentByRole(ReadOp read) {
+  auto get = read.getSlot().getDefiningOp<GetOp>();
+  PutValueOp put = get ? fillerOf(get) : PutValueOp();
+  return put && roleOf(put) != roleOf(read);
 }
 
 LogicalResult ProductLoop::check(std::string &why) {
   for (Operation &op : block.without_terminator()) {
     auto put = dyn_cast<PutValueOp>(op);
-    if (isa<WriteOp, BulkStoreOp, BarrierOp>(op) || (put && !isExchange(put)))
+    if (isa<WriteOp, BulkStoreOp, BarrierOp>(op) || (put && !getterOf(put)))
       return why = "it writes shared memory", failure();
     auto get = dyn_cast<GetOp>(op);
     if (!get)
@@ -149,7 +176,7 @@ LogicalResult ProductLoop::check(std::string &why) {
 }
 
 bool ProductLoop::isNode(Operation *op, bool withFree) const {
-  return !isa<PutOp, GetOp, ReleaseOp>(op) && (withFree || !isFree(op));
+  return !isa<PutOp, GetOp, ReleaseOp>(op) && isMine(op) && (withFree || !isFree(op));
 }
 
 /// Add what computes the value: past free ops that are no nodes, and of the iteration before
@@ -292,8 +319,12 @@ BodyGraph ProductLoop::makeGraph(bool withFree) {
   for (size_t n = 0; n < graph.ops.size(); ++n) {
     ProductNode &node = graph.nodes[n];
     node.free = isFree(graph.ops[n]);
-    node.early = isa<ReadOp>(graph.ops[n]);
-    node.sends = isa<PutValueOp>(graph.ops[n]);
+    if (auto read = dyn_cast<ReadOp>(graph.ops[n]))
+      (isSentByRole(read) ? node.late : node.early) = true;
+    if (auto put = dyn_cast<PutValueOp>(graph.ops[n])) {
+      node.sends = true;
+      node.meets = roleOf(getterOf(put)) == role;
+    }
     node.ahead = isComparedBits(graph.ops[n]);
     setCosts(node, graph.ops[n]);
     if (auto start = dyn_cast<DotStartOp>(graph.ops[n]))
@@ -304,11 +335,12 @@ BodyGraph ProductLoop::makeGraph(bool withFree) {
         addDeps(node, graph, value, /*carried=*/false);
     });
   }
-  for (auto start : block.getOps<DotStartOp>())
-    for (Operation *def = start.getA().getDefiningOp();
-         def && def->getBlock() == &block && isa<arith::TruncFOp, ConvertLayoutOp>(def);
-         def = def->getOperand(0).getDefiningOp())
-      graph.nodes[graph.numbers[def]].packs = true;
+  for (Operation *op : ArrayRef(graph.ops))
+    if (auto start = dyn_cast<DotStartOp>(op))
+      for (Operation *def = start.getA().getDefiningOp();
+           def && def->getBlock() == &block && isa<arith::TruncFOp, ConvertLayoutOp>(def);
+           def = def->getOperand(0).getDefiningOp())
+        graph.nodes[graph.numbers[def]].packs = true;
   return graph;
 }
 
@@ -318,7 +350,8 @@ ProductTarget ProductLoop::getTarget(const BodyGraph &graph, int64_t sharedLimit
   // Addresses, counters and vectors.
   constexpr int64_t kOther = 24;
   ProductTarget target;
-  target.groups = std::max<int64_t>(threads / kThreadsOfGroup, 1);
+  target.sharesSlots = roles.size() > 1;
+  target.groups = std::max<int64_t>(threads / kThreadsOfGroup, 1) * roles.size();
   target.registers = shareRegisters(target.groups).consumer - kOther;
   target.hasFunctions = llvm::any_of(graph.ops, [](Operation *op) {
     const region::RegionOp *line = region::lookUp(op);
@@ -382,6 +415,8 @@ LogicalResult ProductLoop::splitReaders(GetOp get, std::string &why) {
   auto second = GetOp::create(b, get.getLoc(), get.getResult().getType(), ring.getResult(), reader);
   b.setInsertionPointAfter(release);
   auto last = ReleaseOp::create(b, release.getLoc(), second);
+  markRole(second, role);
+  markRole(last, role);
   for (OpOperand *use : later)
     use->set(second);
   stage[second] = stage[last] = 1;
@@ -390,16 +425,19 @@ LogicalResult ProductLoop::splitReaders(GetOp get, std::string &why) {
 
 LogicalResult ProductLoop::setStages(const BodyGraph &graph, ArrayRef<unsigned> stages,
                                      std::string &why) {
+  // What roles share is there for the first of them that needs it.
   for (auto [op, at] : llvm::zip_equal(graph.ops, stages))
-    stage[op] = at;
+    if (auto [known, isNew] = stage.try_emplace(op, at); !isNew)
+      known->second = std::min(known->second, at);
   for (Operation &op : block.without_terminator())
     if (isFree(&op)) {
-      unsigned &mine = stage[&op];
+      unsigned mine = 0;
       for (Operation *dep : depsOf(&op))
         mine = std::max(mine, stage.lookup(dep));
+      stage[&op] = mine;
     }
   for (GetOp get : llvm::to_vector(block.getOps<GetOp>()))
-    if (failed(splitReaders(get, why)))
+    if (roleOf(get) == role && failed(splitReaders(get, why)))
       return failure();
   for (auto put : block.getOps<PutOp>()) {
     stage[put] = 1;
@@ -476,7 +514,7 @@ void ProductLoop::emit(Operation *op) {
 /// loads have had time to arrive.
 void ProductLoop::emitReleases(bool loaded) {
   for (auto release : block.getOps<ReleaseOp>())
-    if (!emitted.contains(release) &&
+    if (!emitted.contains(release) && roleOf(release) == role &&
         (loaded || llvm::none_of(release.getSlot().getUsers(), llvm::IsaPred<ReadOp>)) &&
         llvm::all_of(depsOf(release), [&](Operation *dep) { return emitted.contains(dep); }))
       emit(release);
@@ -537,31 +575,48 @@ bool tile::scheduleProducts(scf::ForOp loop, int64_t sharedLimit, size_t others,
   ProductLoop products(loop);
   if (failed(products.check(report.why)))
     return false;
-  BodyGraph graph = products.makeGraph(/*withFree=*/false);
-  ProductTarget target = products.getTarget(graph, sharedLimit);
-  std::optional<ProductOrder> order = chooseOrder(graph.nodes, target, others);
-  if (!order) {
-    report.why = "it starts no products, or more than 16";
+  // The starts of each role, in their order, and the one before which it waits for all.
+  SmallVector<std::pair<SmallVector<Operation *>, Operation *>> chosen;
+  bool isPipelined = false;
+  for (StringRef role : products.getRoles()) {
+    products.setRole(role);
+    BodyGraph graph = products.makeGraph(/*withFree=*/false);
+    ProductTarget target = products.getTarget(graph, sharedLimit);
+    std::optional<ProductOrder> order = chooseOrder(graph.nodes, target, others);
+    if (!order) {
+      report.why = "it starts more than 16 products";
+      return false;
+    }
+    report.clocks = std::max(report.clocks, order->clocks);
+    report.registers = std::max(report.registers, order->registers.most);
+    report.timeline.append(drawTimeline(graph.nodes, *order, target));
+    auto &[starts, drained] = chosen.emplace_back();
+    drained = order->drained ? graph.ops[*order->drained] : nullptr;
+    if (!report.order.empty())
+      report.order += "; ";
+    for (unsigned start : order->starts) {
+      report.order += (starts.empty() ? "" : ", ") +
+                      fa::nameOf(graph.ops[start]->getLoc(), "product").str() +
+                      (order->stages[start] ? "'" : "");
+      starts.push_back(graph.ops[start]);
+      if (order->drained == start)
+        report.order += " after all";
+    }
+    if (failed(products.setStages(graph, order->stages, report.why)))
+      return false;
+    isPipelined |= order->isPipelined();
+  }
+  if (chosen.empty()) {
+    report.why = "it starts no products";
     return false;
   }
-  report.clocks = order->clocks;
-  report.registers = order->registers.most;
-  report.timeline = drawTimeline(graph.nodes, *order, target);
-  SmallVector<Operation *> starts;
-  for (unsigned start : order->starts) {
-    starts.push_back(graph.ops[start]);
-    report.order += (report.order.empty() ? "" : ", ") +
-                    fa::nameOf(starts.back()->getLoc(), "product").str() +
-                    (order->stages[start] ? "'" : "");
-    if (order->drained == start)
-      report.order += " after all";
-  }
-  if (failed(products.setStages(graph, order->stages, report.why)))
-    return false;
-  if (order->isPipelined())
+  if (isPipelined)
     products.recompute();
-  products.emitAll(starts, order->drained ? graph.ops[*order->drained] : nullptr);
-  if (order->isPipelined()) {
+  for (auto [role, order] : llvm::zip_equal(products.getRoles(), chosen)) {
+    products.setRole(role);
+    products.emitAll(order.first, order.second);
+  }
+  if (isPipelined) {
     products.number();
     return true;
   }

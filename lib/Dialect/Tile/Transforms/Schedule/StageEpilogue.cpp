@@ -64,8 +64,13 @@ struct StageEpilogue : tile::impl::TileStageEpilogueBase<StageEpilogue> {
   RingOp findStaging(StoreOp store, RingType type);
 
   int64_t warps = 0;
-  /// Rings of whole tiles on their way out, and how much of others they take.
-  SmallVector<RingOp> outRings;
+  /// Rings of whole tiles on their way out and the roles that have them, and how much of others
+  /// they take.
+  struct OutRing {
+    RingOp ring;
+    StringRef role;
+  };
+  SmallVector<OutRing> outRings;
   llvm::DenseMap<Operation *, int64_t> taken;
   /// Slots of the program that are stored from.
   SmallVector<Value> outSlots;
@@ -82,8 +87,6 @@ static RankedTensorType tileOf(StoreOp store) {
 /// Return why warpgroups cannot hand the tile to the TMA; empty if they can.
 std::string StageEpilogue::whyNot(StoreOp store) {
   RankedTensorType tile = tileOf(store);
-  if (roleOf(store) != kCompute)
-    return "another role than compute runs it";
   if (tile.getElementTypeBitWidth() != 16)
     return "its elements do not have 2 bytes";
   auto layout = dyn_cast_or_null<FragAttr>(tile.getEncoding());
@@ -121,7 +124,7 @@ static ReleaseOp findReleased(StoreOp store, SlotType type) {
   for (Operation *op = store->getPrevNode(); op; op = op->getPrevNode()) {
     auto release = dyn_cast<ReleaseOp>(op);
     if (!release || release.getSlot().getType() != type || !ringOf(release) ||
-        !isReadByRows(release.getSlot()))
+        roleOf(release) != roleOf(store) || !isReadByRows(release.getSlot()))
       continue;
     RingOp ring = ringOf(release);
     bool again = false;
@@ -139,7 +142,8 @@ RingOp StageEpilogue::findStaging(StoreOp store, RingType type) {
   for (auto ring : getOperation().getBody().front().getOps<RingOp>()) {
     auto isBefore = [&](Operation *user) {
       Operation *op = stagingOf(user) ? store->getBlock()->findAncestorOpInBlock(*user) : nullptr;
-      return isa<RingOp>(user) || (op && roleOf(user) == kCompute && op->isBeforeInBlock(store));
+      return isa<RingOp>(user) ||
+             (op && roleOf(user) == roleOf(store) && op->isBeforeInBlock(store));
     };
     if (llvm::any_of(ring->getUsers(), stagingOf) && llvm::all_of(ring->getUsers(), isBefore) &&
         taken[ring] + sharedBytes(type) <= sharedBytes(ring.getType()))
@@ -165,7 +169,8 @@ RingOp StageEpilogue::makeRing(StoreOp store, RingType type, RingOp within) {
 
 /// Store the slot's tile, which begins at this column of the one that is stored.
 static void copyOut(StoreOp store, Value slot, int64_t column = 0) {
-  OpBuilder b(store);
+  RoleMarker marker(roleOf(store));
+  OpBuilder b(store, &marker);
   SmallVector<Value> indices(store.getIndices());
   if (column > 0) {
     Value by = arith::ConstantIndexOp::create(b, store.getLoc(), column);
@@ -219,7 +224,8 @@ bool StageEpilogue::stage(StoreOp store) {
   int64_t bytes = sharedBytes(type) + kReserve + sharedBytesOfRings(getOperation());
   ReleaseOp release = findReleased(store, type.getSlot());
   int64_t twin = release && ringOf(release).getType().getStages() == 1 ? sharedBytes(type) : 0;
-  OpBuilder b(store);
+  RoleMarker marker(roleOf(store));
+  OpBuilder b(store, &marker);
   auto stageBy = [&](RingOp ring, Value value, int64_t column) {
     PutValueOp::create(b, loc, ring, value);
     auto get = GetOp::create(b, loc, ring.getType().getSlot(), ring);
@@ -227,8 +233,8 @@ bool StageEpilogue::stage(StoreOp store) {
     ReleaseOp::create(b, loc, get);
   };
   if (sharedLimit == 0 || bytes + twin <= sharedLimit) {
-    outRings.push_back(makeRing(store, type));
-    stageBy(outRings.back(), store.getValue(), 0);
+    outRings.push_back({makeRing(store, type), roleOf(store)});
+    stageBy(outRings.back().ring, store.getValue(), 0);
     fa::remarkPassed(*this, loc, "epilogue")
         << fa::decision("store of {0} by way of shared memory of its own", describeTile(type))
         << remark::metric("bytes", bytes);
@@ -244,10 +250,13 @@ bool StageEpilogue::stage(StoreOp store) {
     return true;
   }
   // Another tile's way out is free again once that is stored.
-  if (RingOp *known = llvm::find_if(
-          outRings, [&](RingOp ring) { return ring.getType().getSlot() == type.getSlot(); });
+  if (auto *known = llvm::find_if(outRings,
+                                  [&](OutRing out) {
+                                    return out.ring.getType().getSlot() == type.getSlot() &&
+                                           out.role == roleOf(store);
+                                  });
       known != outRings.end()) {
-    stageBy(*known, store.getValue(), 0);
+    stageBy(known->ring, store.getValue(), 0);
     fa::remarkPassed(*this, loc, "epilogue") << fa::decision(
         "store of {0} by way of the shared memory of a store before it", describeTile(type));
     return true;
@@ -255,7 +264,8 @@ bool StageEpilogue::stage(StoreOp store) {
   // Both `bytes` and `twin` count a slot: with one of the two there is a twin already.
   int64_t left = sharedLimit - kNumbers - (bytes - sharedBytes(type));
   auto *held = llvm::find_if(outSlots, [&](Value slot) {
-    return slot.getType() == type.getSlot() && slot.getParentBlock() == store->getBlock();
+    return slot.getType() == type.getSlot() && slot.getParentBlock() == store->getBlock() &&
+           roleOfValue(slot) == roleOf(store);
   });
   // Threads store rows by elements whose length a launch says.
   auto view = cast<ViewType>(store.getDestination().getType());

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RoleMarks.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
@@ -38,6 +39,13 @@ static bool isForProducts(RingOp ring) {
   });
 }
 
+/// Return whether another role reads what the op puts.
+static bool isSent(PutValueOp put) {
+  return llvm::any_of(ringOf(put)->getUsers(), [&](Operation *user) {
+    return isa<GetOp>(user) && roleOf(user) != roleOf(put);
+  });
+}
+
 /// Return whether there are puts, all by the TMA, or of slices, which it cannot copy, but for those
 /// of tiles that it stores, and that asynchronous products read; and nothing that has a role
 /// already.
@@ -52,8 +60,9 @@ static bool hasOnlyProducerLoads(FuncOp func) {
              (async && put.getCopy() == Copy::cp_async && put.getSource().getDefiningOp<SliceOp>());
     }
     if (auto put = dyn_cast<PutValueOp>(op))
-      all &= ringOf(put) && (isForStores(ringOf(put)) || (async && isForProducts(ringOf(put))));
-    all &= !isa<RolesOp>(op) && !op->hasAttr(TileDialect::kRoleAttr);
+      all &= ringOf(put) &&
+             (isForStores(ringOf(put)) || (async && (isForProducts(ringOf(put)) || isSent(put))));
+    all &= !isa<RolesOp>(op) && !(isa<PutOp>(op) && op->hasAttr(TileDialect::kRoleAttr));
   });
   return any && all;
 }

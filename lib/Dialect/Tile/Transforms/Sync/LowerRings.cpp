@@ -127,7 +127,7 @@ void Lowering::lowerPut(Operation *op) {
   Location loc = op->getLoc();
   Value slot = nextSlot(loc, ringOf(op), kPut);
   if (auto put = dyn_cast<PutValueOp>(op)) {
-    WriteOp::create(rewriter, loc, put.getValues(), slot);
+    WriteOp::create(rewriter, loc, put.getValues(), slot, put.getOrderAttr());
     if (isa<RankedTensorType>(put.getValue().getType()))
       fence(loc);
   } else {

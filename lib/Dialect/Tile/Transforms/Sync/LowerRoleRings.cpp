@@ -294,7 +294,7 @@ void RoleLowering::lowerPut(Operation *op) {
     BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
   Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), number);
   if (auto value = dyn_cast<PutValueOp>(op)) {
-    WriteOp::create(rewriter, loc, value.getValues(), slot);
+    WriteOp::create(rewriter, loc, value.getValues(), slot, value.getOrderAttr());
     if (!mine.byWarps)
       BarrierExpectOp::create(rewriter, loc, mine.full, number, /*bytes=*/0);
   } else if (mine.byWarps) {
@@ -390,7 +390,7 @@ void RoleLowering::lowerPutValue(PutValueOp put) {
   }
   Value zero = arith::ConstantIndexOp::create(rewriter, fa::unnamed(loc), 0);
   Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), zero);
-  WriteOp::create(rewriter, loc, put.getValues(), slot);
+  WriteOp::create(rewriter, loc, put.getValues(), slot, put.getOrderAttr());
   fence(loc);
   rewriter.eraseOp(put);
 }

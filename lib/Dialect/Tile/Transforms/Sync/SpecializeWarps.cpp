@@ -318,7 +318,7 @@ static void keepResults(Operation *op, const llvm::BitVector &kept) {
 static void eraseMarked(Block &body, const Parts &parts) {
   SmallVector<std::pair<Operation *, llvm::BitVector>> branches;
   body.walk([&](Operation *op) {
-    if (!isa<scf::ForOp, scf::IfOp>(op))
+    if (!isa<scf::ForOp, scf::IfOp>(op) || roleOf(op) != kCompute)
       return;
     llvm::BitVector kept(op->getNumResults());
     for (OpResult result : op->getResults())
@@ -347,11 +347,13 @@ void SpecializeWarps::runOnOperation() {
   FailureOr<int64_t> computeWarps = countWarps(parts);
   if (failed(computeWarps))
     return signalPassFailure();
+  int64_t computing = *computeWarps, loading = 0;
+  for (auto &[name, part] : parts)
+    (part.hasTiles ? computing : loading) += part.warps;
+  // Where all compute, a launch gives all the same.
   auto [fewRegisters, computeRegisters] =
-      shareRegisters(*computeWarps / kWarpsOfGroup, parts.size());
-  // Where others compute too, a launch gives all the same.
-  if (llvm::any_of(parts, [](auto &part) { return part.second.hasTiles; }))
-    fewRegisters = computeRegisters = 0;
+      loading ? shareRegisters(computing / kWarpsOfGroup, loading / kWarpsOfGroup)
+              : RoleRegisters();
 
   Block &entry = func.getBody().front();
   OpBuilder b(entry.getTerminator());
@@ -361,11 +363,11 @@ void SpecializeWarps::runOnOperation() {
   int64_t allWarps = *computeWarps;
   std::string text;
   for (auto &[name, part] : parts) {
-    others.push_back(makeRole(b, name, part.warps, fewRegisters));
+    int64_t registers = part.hasTiles ? computeRegisters : fewRegisters;
+    others.push_back(makeRole(b, name, part.warps, registers));
     allWarps += part.warps;
-    text +=
-        (name + " has " + Twine(part.warps) + " warps of " + Twine(fewRegisters) + " registers, ")
-            .str();
+    text += (name + " has " + Twine(part.warps) + " warps of " + Twine(registers) + " registers, ")
+                .str();
   }
   RoleOp compute = makeRole(b, kCompute, *computeWarps, computeRegisters);
   Block &body = compute.getBody().front();

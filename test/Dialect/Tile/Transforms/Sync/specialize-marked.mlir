@@ -8,11 +8,11 @@
 // CHECK-LABEL: tile.func @three
 // CHECK-SAME: tile.warps = 12 : i64
 // CHECK-DAG: %[[IN:.*]] = tile.ring : <2 x 64x64xf16, #tile.swizzle<128>>
-// CHECK: tile.role "load" warps(4) registers(0) {
+// CHECK: tile.role "load" warps(4) registers(24) {
 // CHECK: scf.for
 // CHECK-NEXT: tile.put
 // CHECK-NOT: tensor
-// CHECK: tile.role "scale" warps(4) registers(0) {
+// CHECK: tile.role "scale" warps(4) registers(240) {
 // CHECK: scf.for
 // CHECK: %[[GOT:.*]] = tile.get %[[TO:.*]] :
 // CHECK-NEXT: %[[T:.*]] = tile.read %[[GOT]]
@@ -20,7 +20,7 @@
 // CHECK: %[[S:.*]] = arith.mulf %[[T]]
 // CHECK-NEXT: tile.put_value %[[FROM:.*]], %[[S]]
 // CHECK-NOT: tile.role =
-// CHECK: tile.role "compute" warps(4) registers(0) {
+// CHECK: tile.role "compute" warps(4) registers(240) {
 // CHECK: scf.for
 // CHECK: %[[V:.*]] = tile.read
 // CHECK: tile.put_value %[[TO]], %[[V]]
