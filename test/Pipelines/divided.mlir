@@ -52,6 +52,13 @@
 // RUN: sed s/x128xbf16/x192xbf16/g %examples/causal_d128.mlir | not fa-opt --backward --target=sm_90a --tile-keys=128 --tile-warps=8 -o /dev/null 2>&1 | FileCheck %s --check-prefix=WARPS
 // WARPS: error: two roles of 8 warps have no registers for sums of 384 columns; choose --tile-warps=4
 
+// Functions beside sums of captures leave heads of 256 registers for half a step.
+// RUN: sed s/x144x/x256x/g %s | fa-opt --backward --target=sm_90a --remarks=gpu-choose-block-tiles -o /dev/null 2>&1 | FileCheck %s --check-prefix=HALF
+// RUN: sed s/x144x/x256x/g %s | fa-opt --backward --gradients=k,v --target=sm_90a --remarks=gpu-choose-block-tiles -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: fa-opt %s --backward --target=sm_90a --remarks=gpu-choose-block-tiles -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHOLE
+// HALF: "tiles of 32 rows and 64 keys for 4 warps in @leaky_backward_keys"
+// WHOLE: "tiles of 64 rows and 64 keys for 4 warps in @leaky_backward_keys"
+
 // Whether a score is above 0 is no tile that a ring has: both roles compare. Captures at h are read by both roles, in
 // another order of each role's products, too.
 // RUN: fa-run %s --device=interp --target=sm_90a --shape=1,2,1,70,140 --backward --deterministic --check

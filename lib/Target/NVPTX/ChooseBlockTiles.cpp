@@ -76,8 +76,8 @@ constexpr Tiles kAsyncKeys[] = {
 };
 
 /// Sums of more columns than this leave a thread no registers for tiles of pairs: two roles have
-/// one each of dK and dV.
-constexpr int64_t kMostColumns = 256;
+/// one each of dK and dV. Beyond `kWide` a head's sum leaves little beside functions.
+constexpr int64_t kMostColumns = 256, kWide = 192;
 constexpr Tiles kAsyncWideKeys[] = {
     {2, 256, kTensors, 64, 64, 4, 1, /*gains=*/false, /*roles=*/2},
     {2, 256, kMost, 32, 64, 4, 1, false, 2},
@@ -153,7 +153,7 @@ struct Facts {
   /// masks divide positions of the loop into; 0 for none.
   int64_t headUnit = 0, blockUnit = 0;
   bool wholeChunks = true;
-  RegisterPressure pressure = kLight;
+  RegisterPressure pressure = kLight, regions = kLight;
 };
 
 /// Weigh what a region, whose positions come after so many `inputs` and differ as `positions` says,
@@ -245,14 +245,14 @@ Facts factsOf(MapBlocksOp block) {
   constexpr int64_t unitOfSteps = 64;
   if (facts.blockUnit % unitOfSteps != 0)
     facts.blockUnit = 0;
-  RegisterPressure ofMasks = kLight, ofWeights = kLight, regions = kLight;
+  RegisterPressure ofMasks = kLight, ofWeights = kLight;
   bool dropout = false;
   auto weigh = [&](Region &region, unsigned inputs, bool transposed) {
     unsigned positions[] = {0, 0, transposed ? kColumns : kRows, transposed ? kRows : kColumns};
     SmallVector<unsigned> differences(inputs, kPairs);
     llvm::append_range(differences, positions);
     int64_t unit = inputs || !facts.blockUnit ? 0 : unitOfSteps;
-    regions = std::max(regions, pressureOfRegion(region, differences, unit).first);
+    facts.regions = std::max(facts.regions, pressureOfRegion(region, differences, unit).first);
     RegisterPressure &captures = inputs ? ofWeights : ofMasks;
     captures = std::max(captures, pressureOfCaptures(region, inputs, positions, facts, unit));
   };
@@ -281,9 +281,9 @@ Facts factsOf(MapBlocksOp block) {
   // Neither is light beside the other.
   if (ofMasks > kLight && ofWeights > kLight)
     captures = std::max(captures, ofWeights == kTiles ? kTensors : kMedium);
-  if (ofMasks == kTiles || (captures == kTiles ? regions > kLong : pairs))
+  if (ofMasks == kTiles || (captures == kTiles ? facts.regions > kLong : pairs))
     captures = std::max(captures, kTensors);
-  facts.pressure = pressureOfAll(captures, regions, dropout);
+  facts.pressure = pressureOfAll(captures, facts.regions, dropout);
   // Three accumulators leave registers for what is light alone, but where warpgroups share whole
   // panels of columns, and heads are not rounded up to these.
   if (facts.adds && facts.pressure != kLight && facts.headUnit % unitOfShared(facts.headDim) != 0)
@@ -373,11 +373,14 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
                                  << target;
       // Where sequences begin and end, and what copies of warps compute of it, takes registers; TMA
       // needs few, so that long steps alone are narrower. What is added at computed indices has
-      // an address for each score; functions at the most pressure spill in both of two roles. Fused
-      // blocks share rows of one size.
+      // an address for each score; functions at the most pressure spill in both of two roles, of
+      // the widest heads those of many steps, too, and any beside sums of weights. Fused blocks
+      // share rows of one size.
       auto narrowed = [&](int64_t size, bool isLooped) {
         bool fits = async && (ofRows || facts.adds || size <= kMostRowsOfSequences);
-        bool isFull = line->roles > 1 && line->pressure == kMost && facts.functions;
+        bool isFull = line->roles > 1 && facts.functions &&
+                      (line->pressure == kMost ||
+                       (facts.headDim > kWide && (facts.sums || facts.regions >= kMedium)));
         bool narrows = facts.scatters || isFull || (facts.sequences && !fits);
         size = narrows && isLooped ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
         // What is added has 16 rows a warp, or half of them.
