@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RoleMarks.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -23,6 +24,23 @@ StringRef tile::roleOf(Operation *op) {
 void tile::markRole(Operation *op, StringRef role) {
   if (role != kCompute)
     op->setAttr(TileDialect::kRoleAttr, StringAttr::get(op->getContext(), role));
+}
+
+bool tile::isSent(PutValueOp put) {
+  return llvm::any_of(ringOf(put)->getUsers(), [&](Operation *user) {
+    return isa<GetOp>(user) && roleOf(user) != roleOf(put);
+  });
+}
+
+GetOp tile::addReader(GetOp get, StringRef role) {
+  RingOp ring = ringOf(get);
+  int64_t reader = ring.getReaders();
+  ring.setReaders(reader + 1);
+  OpBuilder b(get->getContext());
+  b.setInsertionPointAfter(get);
+  auto added = GetOp::create(b, get.getLoc(), get.getType(), ring.getResult(), reader);
+  markRole(added, role);
+  return added;
 }
 
 bool tile::anyRoleHas(Operation *op) {

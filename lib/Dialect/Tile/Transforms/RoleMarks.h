@@ -36,6 +36,12 @@ StringRef roleOfValue(Value value);
 /// it as their result.
 StringRef roleOfUse(OpOperand &use);
 
+/// Return whether another role reads what the op puts.
+bool isSent(PutValueOp put);
+
+/// Let the role get the slot, too, right after that: as a new reader, with releases of its own.
+GetOp addReader(GetOp get, StringRef role);
+
 /// Mark the op for the role; what runs in "compute" has no mark.
 void markRole(Operation *op, StringRef role);
 

@@ -159,20 +159,13 @@ bool Division::isReadByFirst(GetOp get) {
 /// Get the slot as a reader of its own, which releases it in the end, or where the first role does
 /// after the loop.
 GetOp Division::getOwn(GetOp get) {
-  RingOp ring = ringOf(get);
-  int64_t reader = ring.getReaders();
-  ring.setReaders(reader + 1);
-  OpBuilder b(get->getContext());
-  b.setInsertionPointAfter(get);
-  auto mine = GetOp::create(b, get.getLoc(), get.getType(), ring.getResult(), reader);
-  b.setInsertionPoint(block.getTerminator());
+  GetOp mine = addReader(get, kSecond);
+  OpBuilder b(block.getTerminator());
   if (get->getBlock() != &block)
     for (Operation *user : get->getUsers())
       if (isa<ReleaseOp>(user))
         b.setInsertionPointAfter(user);
-  auto release = ReleaseOp::create(b, get.getLoc(), mine);
-  markRole(mine, kSecond);
-  markRole(release, kSecond);
+  markRole(ReleaseOp::create(b, get.getLoc(), mine), kSecond);
   return mine;
 }
 
@@ -196,11 +189,11 @@ Value Division::receive(Value value) {
   auto ring = RingOp::create(b, fa::named(loc, "sent_ring"), type);
   b.setInsertionPointAfter(def);
   PutValueOp::create(b, loc, ring.getResult(), value, order);
+  RoleMarker marker(kSecond);
+  b.setListener(&marker);
   auto slot = GetOp::create(b, loc, type.getSlot(), ring.getResult());
   auto read = ReadOp::create(b, loc, TypeRange(tile), slot, order);
-  auto release = ReleaseOp::create(b, loc, slot);
-  for (Operation *op : {slot.getOperation(), read.getOperation(), release.getOperation()})
-    markRole(op, kSecond);
+  ReleaseOp::create(b, loc, slot);
   return read.getValue();
 }
 

@@ -615,12 +615,10 @@ void ScheduleLoop::schedule(Block &block) {
 
 /// Return whether one role computes the tiles of a ring, and another one reads them.
 static bool isBetweenRoles(RingOp ring) {
-  for (Operation *user : ring->getUsers())
-    if (auto put = dyn_cast<PutValueOp>(user))
-      return llvm::any_of(ring->getUsers(), [&](Operation *other) {
-        return isa<GetOp>(other) && roleOf(other) != roleOf(put);
-      });
-  return false;
+  return llvm::any_of(ring->getUsers(), [](Operation *user) {
+    auto put = dyn_cast<PutValueOp>(user);
+    return put && isSent(put);
+  });
 }
 
 /// Asynchronous programs have two slots where one serves too. Where roles send each other tiles,

@@ -150,7 +150,7 @@ static GetOp getterOf(PutValueOp put) {
 static bool isSentByRole(ReadOp read) {
   auto get = read.getSlot().getDefiningOp<GetOp>();
   PutValueOp put = get ? fillerOf(get) : PutValueOp();
-  return put && roleOf(put) != roleOf(read);
+  return put && isSent(put);
 }
 
 LogicalResult ProductLoop::check(std::string &why) {
@@ -323,7 +323,7 @@ BodyGraph ProductLoop::makeGraph(bool withFree) {
       (isSentByRole(read) ? node.late : node.early) = true;
     if (auto put = dyn_cast<PutValueOp>(graph.ops[n])) {
       node.sends = true;
-      node.meets = roleOf(getterOf(put)) == role;
+      node.meets = !isSent(put);
     }
     node.ahead = isComparedBits(graph.ops[n]);
     setCosts(node, graph.ops[n]);
@@ -408,14 +408,10 @@ LogicalResult ProductLoop::splitReaders(GetOp get, std::string &why) {
     if (user->getBlock() != &block)
       return why = "products of both stages read a slot of a ring that is used elsewhere, too",
              failure();
-  int64_t reader = ring.getReaders();
-  ring.setReaders(reader + 1);
+  GetOp second = addReader(get, role);
   OpBuilder b(get->getContext());
-  b.setInsertionPointAfter(get);
-  auto second = GetOp::create(b, get.getLoc(), get.getResult().getType(), ring.getResult(), reader);
   b.setInsertionPointAfter(release);
   auto last = ReleaseOp::create(b, release.getLoc(), second);
-  markRole(second, role);
   markRole(last, role);
   for (OpOperand *use : later)
     use->set(second);

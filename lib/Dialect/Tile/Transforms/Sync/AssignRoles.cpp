@@ -39,13 +39,6 @@ static bool isForProducts(RingOp ring) {
   });
 }
 
-/// Return whether another role reads what the op puts.
-static bool isSent(PutValueOp put) {
-  return llvm::any_of(ringOf(put)->getUsers(), [&](Operation *user) {
-    return isa<GetOp>(user) && roleOf(user) != roleOf(put);
-  });
-}
-
 /// Return whether there are puts, all by the TMA, or of slices, which it cannot copy, but for those
 /// of tiles that it stores, and that asynchronous products read; and nothing that has a role
 /// already.
