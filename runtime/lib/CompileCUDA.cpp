@@ -274,10 +274,10 @@ static bool hasGroups(ModuleOp module, const CompileOptions &options) {
 
 namespace {
 
-// Keys of a block of gradients; so few of these that a device would have none for some of its
-// SMs, or a last round that takes long. 237 is nine tenths of twice an H200's SMs: of 256 blocks,
-// eight query heads a key head, the fused form has 572 / 520 TFLOP/s, parts of groups 483 / 459.
-constexpr int64_t kKeysOfBlock = 128, kFewBlocks = 237;
+// So few blocks of keys that a device would have none for some of its SMs, or a last round that
+// takes long. 237 is nine tenths of twice an H200's SMs: of 256 blocks, eight query heads a key
+// head, the fused form has 572 / 520 TFLOP/s, parts of groups 483 / 459.
+constexpr int64_t kFewBlocks = 237;
 
 // The most queries, and keys, of which gradients are not fused. On an H200, TFLOP/s split -> fused,
 // full / causal, of heads of 64: 413 -> 396 / 313 -> 282 at 1024, 425 -> 463 / 367 -> 368 at 2048;
@@ -291,6 +291,19 @@ constexpr int64_t kSplitLength = 1536;
 constexpr int64_t kSplitMean = 1024;
 
 } // namespace
+
+/// Return how many keys a block of gradients has for most scores: beside sums of dK and dV of more
+/// than 256 columns a block's registers hold no more than 64.
+static int64_t getKeysOfBlock(ModuleOp module) {
+  auto columns = [](Value tensor) {
+    return cast<RankedTensorType>(tensor.getType()).getShape().back();
+  };
+  return anyAttention(
+             module,
+             [&](AttentionOp op) { return columns(op.getKey()) + columns(op.getValue()) > 256; })
+             ? 64
+             : 128;
+}
 
 /// Return whether queries and keys of all sequences are in a row.
 static bool areInRow(AttentionOp op) { return op.getQueryStarts() && op.getKeyStarts(); }
@@ -331,14 +344,16 @@ std::vector<cuda::GradientVariant> cuda::getGradientVariants(ModuleOp module,
     variants.back().options.fused = true;
     variants.back().ofSequences = hasQueryStarts(module);
   }
-  for (GradientVariant &variant : variants)
+  for (GradientVariant &variant : variants) {
     variant.options.backward = CompileOptions::Backward::Only;
+    variant.keysOfBlock = getKeysOfBlock(module);
+  }
   return variants;
 }
 
 std::string cuda::GradientVariant::describe() const {
   std::string blocks =
-      std::to_string(kFewBlocks) + " blocks of " + std::to_string(kKeysOfBlock) + " keys";
+      std::to_string(kFewBlocks) + " blocks of " + std::to_string(keysOfBlock) + " keys";
   if (kind == Kind::splitGroups)
     return "several query heads to a key head, in at most " + blocks;
   std::string length = std::to_string(ofSequences ? kSplitMean : kSplitLength);
@@ -407,8 +422,8 @@ static void bound(const cuda::GradientVariant &gradient, ManifestVariant &varian
   auto times = [](const SizeExpr &x, const SizeExpr &y) {
     return SizeExpr::binary(SizeExpr::Mul, x, y);
   };
-  SizeExpr blocks =
-      times(*hk, SizeExpr::binary(SizeExpr::CeilDiv, *keys, SizeExpr::constant(kKeysOfBlock)));
+  SizeExpr blocks = times(
+      *hk, SizeExpr::binary(SizeExpr::CeilDiv, *keys, SizeExpr::constant(gradient.keysOfBlock)));
   if (!inRow)
     blocks = times(*b, blocks);
   if (gradient.kind == cuda::GradientVariant::Kind::splitGroups) {

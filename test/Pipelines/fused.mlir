@@ -115,6 +115,12 @@
 // PARTS: entry @gqa_backward for sm_90a, variant split-groups: several query heads to a key head, in at most 237 blocks of 128 keys
 // PARTS: kernel @gqa_backward_keys_sum grid
 // PARTS: workspace gqa_backward_keys_ws: 50331648 bytes
+// Blocks of wide heads have 64 keys, so that twice as many keys are few.
+// RUN: sed 's/x96xbf16/x256xbf16/g; s/x64xbf16/x256xbf16/g' %examples/gqa.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=1,16,1,15168,15168 | FileCheck %s --check-prefix=WIDE-PARTS
+// WIDE-PARTS: entry @gqa_backward for sm_90a, variant split-groups: several query heads to a key head, in at most 237 blocks of 64 keys
+// RUN: sed 's/x96xbf16/x256xbf16/g; s/x64xbf16/x256xbf16/g' %examples/gqa.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=1,16,1,15169,15169 | FileCheck %s --check-prefix=WIDE-MANY
+// WIDE-MANY: entry @gqa_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 64 keys
+// WIDE-MANY-NOT: kernel @gqa_backward_keys_sum
 // So has one of f16, whose program differs in the type alone; not one of f32.
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=f16 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=LONG
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=f32 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=F32

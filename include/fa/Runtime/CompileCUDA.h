@@ -54,6 +54,7 @@ struct GradientVariant {
   CompileOptions options;
   /// Say whether sequences are in a row: launches know their mean length alone.
   bool ofSequences = false;
+  int64_t keysOfBlock = 128;
 
   /// Say in words which launches take it.
   std::string describe() const;
