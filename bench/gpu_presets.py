@@ -36,6 +36,7 @@ class Section:
     backward: bool = False  # the gradients of that
     choices: str = ""  # of every variant, beside its own; no part of its name
     ablation: bool = False  # one more variant for each pass that may be left out of each variant
+    named: bool = False  # measured only where --only names it: its cells are others' too, beside rivals that few machines have
     base: str = ""  # the case beside which others are told, a visible pair and one that warpgroups or blocks visit
 
     def choices_of(self, variant):
@@ -85,10 +86,10 @@ PRESETS = {
         Section("backward-energy", SIZES, [8192], ["full", "causal"], ["cudnn", *FLASH], backward=True),
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH], lse=False),
         Section("backward", SIZES, [8192, 2048, 16384, 512], ["full", "causal"], ["cudnn", *FLASH, "fa2"], backward=True),
-        Section("flash", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH]),
-        Section("backward-flash", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH], backward=True),
+        Section("flash", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH], named=True),
+        Section("backward-flash", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH], backward=True, named=True),
         Section("backward-flash", [192], [8192, 2048, 16384], ["full", "causal", "narrow", "narrow-causal"],
-                ["cudnn", *FLASH], backward=True),
+                ["cudnn", *FLASH], backward=True, named=True),
         Section("backward-det", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn"], backward=True,
                 choices="deterministic=1"),
         Section("backward-gqa", [128], [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"], backward=True),
@@ -189,7 +190,7 @@ def make_sections(options, target, compiler):
     """What the options ask for; `target` is as fa-opt takes it, which lists its passes for an ablation."""
     if options.preset:
         sections = [section for section in PRESETS[options.preset]
-                    if not options.only or section.name in options.only]
+                    if (section.name in options.only if options.only else not section.named)]
     else:
         peers = ["cudnn", *FLASH, "fa2"] if options.peers is None else options.peers
         name = ("backward-ablation" if options.backward and options.ablation else

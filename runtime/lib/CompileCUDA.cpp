@@ -295,14 +295,8 @@ constexpr int64_t kSplitMean = 1024;
 /// Return how many keys a block of gradients has for most scores: beside sums of dK and dV of more
 /// than 256 columns a block's registers hold no more than 64.
 static int64_t getKeysOfBlock(ModuleOp module) {
-  auto columns = [](Value tensor) {
-    return cast<RankedTensorType>(tensor.getType()).getShape().back();
-  };
-  return anyAttention(
-             module,
-             [&](AttentionOp op) { return columns(op.getKey()) + columns(op.getValue()) > 256; })
-             ? 64
-             : 128;
+  auto isWide = [](AttentionOp op) { return op.getHeadDim() + op.getValueHeadDim() > 256; };
+  return anyAttention(module, isWide) ? 64 : 128;
 }
 
 /// Return whether queries and keys of all sequences are in a row.
@@ -344,9 +338,10 @@ std::vector<cuda::GradientVariant> cuda::getGradientVariants(ModuleOp module,
     variants.back().options.fused = true;
     variants.back().ofSequences = hasQueryStarts(module);
   }
+  int64_t keysOfBlock = getKeysOfBlock(module);
   for (GradientVariant &variant : variants) {
     variant.options.backward = CompileOptions::Backward::Only;
-    variant.keysOfBlock = getKeysOfBlock(module);
+    variant.keysOfBlock = keysOfBlock;
   }
   return variants;
 }

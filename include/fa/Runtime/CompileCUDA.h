@@ -54,7 +54,8 @@ struct GradientVariant {
   CompileOptions options;
   /// Say whether sequences are in a row: launches know their mean length alone.
   bool ofSequences = false;
-  int64_t keysOfBlock = 128;
+  /// The keys by which blocks of keys are counted.
+  int64_t keysOfBlock = 0;
 
   /// Say in words which launches take it.
   std::string describe() const;
