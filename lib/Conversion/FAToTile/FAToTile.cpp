@@ -374,7 +374,8 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   if (tiles)
     for (auto [name, attr] : {std::pair("warps", tile::TileDialect::kWarpsAttr),
                               {"beside", tile::TileDialect::kBesideAttr},
-                              {"roles", tile::TileDialect::kComputeRolesAttr}})
+                              {"roles", tile::TileDialect::kComputeRolesAttr},
+                              {"blocks", tile::TileDialect::kMinBlocksPerSMAttr}})
       if (auto number = tiles.getAs<IntegerAttr>(name))
         kernel->setAttr(attr, number);
   attributes.append(kernel.getNumGridDims(), b.getDictionaryAttr({}));

@@ -28,7 +28,7 @@ using namespace mlir;
 using namespace mlir::fa::nvvm;
 
 LogicalResult Emitter::checkRegisters(tile::RolesOp op) {
-  int64_t given = tile::launchRegisters(warps), all = 0;
+  int64_t given = tile::launchRegisters(warps, source.getMinBlocksPerSM()), all = 0;
   for (auto role : op.getBody().getOps<tile::RoleOp>()) {
     int64_t registers = role.getRegisters() ? role.getRegisters() : given;
     all += static_cast<int64_t>(role.getWarps()) * registers;
@@ -70,7 +70,8 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
   llvm::SaveAndRestore savedAlone(alone, false), savedWarpAlone(aloneInWarp, false);
   if (int64_t registers = role.getRegisters())
     NVVM::SetMaxRegisterOp::create(b, registers,
-                                   registers < tile::launchRegisters(warps)
+                                   registers <
+                                           tile::launchRegisters(warps, source.getMinBlocksPerSM())
                                        ? NVVM::SetMaxRegisterAction::decrease
                                        : NVVM::SetMaxRegisterAction::increase);
   warps = role.getWarps();

@@ -223,7 +223,8 @@ void Emitter::makeKernel(Block *module) {
                   b.getDenseI32ArrayAttr({static_cast<int32_t>(32 * warps)}));
   // Without it, ptxas takes no number of registers from a role.
   if (!source.getBody().front().getOps<tile::RolesOp>().empty())
-    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
+    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    b.getI32IntegerAttr(source.getMinBlocksPerSM()));
   Block *entry = kernel.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
 

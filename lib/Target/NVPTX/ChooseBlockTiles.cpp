@@ -149,9 +149,9 @@ struct Facts {
   /// as is known closely.
   bool functions = false, narrowBand = false;
   int64_t headDim = 0, bytes = 0;
-  /// The greatest number that all head dimensions are multiples of, and that of the blocks that
-  /// masks divide positions of the loop into; 0 for none.
-  int64_t headUnit = 0, blockUnit = 0;
+  /// The greatest number that all head dimensions are multiples of, and those of the blocks that
+  /// masks divide positions of the loop and of the block into; 0 for none.
+  int64_t headUnit = 0, blockUnit = 0, ownUnit = 0;
   bool wholeChunks = true;
   RegisterPressure pressure = kLight, regions = kLight;
 };
@@ -229,9 +229,13 @@ Facts factsOf(MapBlocksOp block) {
   Facts facts;
   block.getBody()->walk([&](Operation *op) {
     facts.adds |= isa<tile::AccumulateOp>(op);
-    if (auto mask = dyn_cast<ApplyMaskOp>(op))
-      facts.blockUnit = std::gcd(
-          facts.blockUnit, unitOfBlocks(mask.getBody(), mask.getTransposed() ? kRow : kColumn));
+    if (auto mask = dyn_cast<ApplyMaskOp>(op)) {
+      bool ofKeys = mask.getTransposed();
+      facts.blockUnit =
+          std::gcd(facts.blockUnit, unitOfBlocks(mask.getBody(), ofKeys ? kRow : kColumn));
+      facts.ownUnit =
+          std::gcd(facts.ownUnit, unitOfBlocks(mask.getBody(), ofKeys ? kColumn : kRow));
+    }
     auto load = dyn_cast<tile::LoadOp>(op);
     auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : RankedTensorType();
     if (!type || type.getRank() != 2 || type.isDynamicDim(1))
@@ -300,6 +304,13 @@ const Tiles *lineFor(ArrayRef<Tiles> table, const Facts &facts, RegisterPressure
   return line == table.end() ? nullptr : line;
 }
 
+/// Return whether masks divide positions into blocks of 64, and not of 128: tiles of 64 do not
+/// straddle them.
+bool isNarrow(const Facts &facts) {
+  constexpr int64_t kWide = 128;
+  return facts.bytes == 2 && facts.blockUnit && facts.ownUnit % kWide != 0;
+}
+
 /// Return whether the products of a block are asynchronous.
 bool isAsync(const Facts &facts, const nvptx::Target *info, bool aligned) {
   return info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks &&
@@ -346,7 +357,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     int64_t plain =
         facts.headDim <= kNarrow ? kPlainRows : kPlainElements / llvm::PowerOf2Ceil(facts.headDim);
     int64_t chosenRows = plain, chosenKeys = plain, chosenWarps = kPlainWarps;
-    int64_t pad = tile::kRowsOfWarp, beside = 1, roles = 1;
+    int64_t pad = tile::kRowsOfWarp, beside = 1, roles = 1, blocks = 1;
     if (facts.products) {
       bool ofRows = !!block.getFirst(Axis::rows), ofPairs = ofRows && block.getFirst(Axis::keys);
       if (facts.pressure == kTiles && !tiles)
@@ -391,6 +402,15 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       chosenRows = rows ? rows : narrowed(line->rows, !ofRows);
       chosenKeys = keys ? keys : narrowed(line->keys, ofRows);
       chosenWarps = warps ? warps : line->warps;
+      // Each warpgroup is a block of its own, and an SM holds two where they fit.
+      constexpr int64_t kHalf = 128;
+      bool halves = isNarrow(facts) && !facts.adds && !ofPairs && !rows && !keys && !warps;
+      if (halves && (async || facts.headDim <= kHalf)) {
+        chosenWarps = std::min(chosenWarps, tile::kWarpsOfGroup);
+        chosenRows = ofRows ? tile::kRowsOfGroup : std::min(chosenRows, tile::kRowsOfGroup);
+        chosenKeys = ofRows ? std::min(chosenKeys, tile::kRowsOfGroup) : tile::kRowsOfGroup;
+        blocks = async && facts.headDim <= kHalf ? 2 : 1;
+      }
       beside = rows || keys || warps ? 1 : line->beside;
       roles = line->roles;
       if (roles > 1 && chosenWarps > line->warps)
@@ -424,6 +444,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       tiles.push_back({"beside", beside});
     if (roles > 1)
       tiles.push_back({"roles", roles});
+    if (blocks > 1)
+      tiles.push_back({"blocks", blocks});
     block->setAttr(FADialect::kTilesAttr, tilesOf(tiles));
     return success();
   }
@@ -466,6 +488,7 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
       // rows, take more than is gained.
       bool timed =
           async ? !(facts.pressure == kTiles && facts.masked) && !facts.narrowBand &&
+                      !(isNarrow(facts) && line->keys > tile::kRowsOfGroup) &&
                       !(facts.pressure == kMedium && facts.functions && facts.headDim > kNarrow)
                 : info && !info->hasRoles();
       int64_t pad = async ? padForSums(sharingOfSums(line->rows, line->warps), facts.headDim)

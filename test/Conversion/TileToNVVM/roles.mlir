@@ -1,5 +1,6 @@
 // Roles, barriers and copies by the TMA.
 // RUN: fa-opt %s --convert-tile-to-nvvm --split-input-file | FileCheck %s
+// RUN: sed 's/tile.shared_bytes/tile.min_blocks_per_sm = 2 : i64, &/' %s | fa-opt --convert-tile-to-nvvm --split-input-file | FileCheck %s --check-prefix=HALF
 
 #sw = #tile.swizzle<128>
 
@@ -8,6 +9,11 @@
 // CHECK-LABEL: llvm.func @two
 // CHECK-SAME: %[[MAP:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
 // CHECK-SAME: nvvm.maxntid = array<i32: 256>, nvvm.minctasm = 1 : i32
+// Of two blocks on an SM each has half of the registers, and a launch gives a thread 128.
+// HALF-LABEL: llvm.func @two
+// HALF-SAME: nvvm.minctasm = 2 : i32
+// HALF: nvvm.setmaxregister decrease 40
+// HALF: nvvm.setmaxregister increase 208
 // CHECK: %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
 // CHECK: %[[WARP:.*]] = nvvm.shfl.sync idx
 // CHECK: "@$1 prefetch.tensormap [$0];", "l,b,~{memory}" %[[MAP]]

@@ -56,3 +56,11 @@ func.func @blocks(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.nam
   %o, %lse = fa.attention query(%q) key(%k) value(%v) with [blocks<128, 128>(%m)] : (!q, !q, !q, !m) -> (!q, tensor<?x?x?xf32>)
   return %o, %lse : !q, tensor<?x?x?xf32>
 }
+
+// Blocks of 64, which two warpgroups would straddle: each is a block of its own, and an SM holds two.
+// CHECK: fa.map_blocks @narrow_backward_rows {{.*}}fa.tiles = {blocks = 2 : i64, keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
+// CHECK: fa.map_blocks @narrow_backward_keys {{.*}}fa.tiles = {blocks = 2 : i64, keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
+func.func @narrow(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/64", "Sk/64"]}) -> (!q {fa.name = "o"}, tensor<?x?x?xf32> {fa.name = "lse"}) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) with [blocks<64, 64>(%m)] : (!q, !q, !q, !m) -> (!q, tensor<?x?x?xf32>)
+  return %o, %lse : !q, tensor<?x?x?xf32>
+}

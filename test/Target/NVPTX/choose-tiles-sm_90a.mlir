@@ -68,7 +68,7 @@ func.func @unaligned(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.
 
 // What ops of a mask or a score take: a division of a pair of positions.
 !q = tensor<?x?x?x64xbf16>
-// CHECK: func.func @strided({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+// CHECK: func.func @strided({{.*}}fa.tiles = {blocks = 2 : i64, keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
 func.func @strided(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
 // REMARK: Decision="tiles for heavy registers", Reason="'arith.remsi' of the mask takes them"
   %o = fa.attention query(%q) key(%k) value(%v) mask {
@@ -119,10 +119,42 @@ func.func @layout(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.nam
 !q = tensor<?x?x?x128xbf16>
 !m = tensor<?x?xi1>
 // CHECK: func.func @layout96({{.*}}fa.tiles = {keys = 96 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
-func.func @layout96(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/64", "Sk/192"]}) -> (!q {fa.name = "o"}) {
+func.func @layout96(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/128", "Sk/96"]}) -> (!q {fa.name = "o"}) {
 // REMARK: Decision="tiles of 128 rows and 96 keys for 8 warps, and 4 that load"
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal, blocks<128, 96>(%m)] : (!q, !q, !q, !m) -> !q
+  return %o : !q
+}
+
+// -----
+
+// Of 64 rows, which two warpgroups would straddle: each is a block of its own. So for short sequences.
+!q = tensor<?x?x?x128xbf16>
+!m = tensor<?x?xi1>
+// CHECK: func.func @layout64({{.*}}fa.tiles = {blocks = 2 : i64, keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
+// SHORT: func.func @layout64({{.*}}fa.tiles = {blocks = 2 : i64, keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
+func.func @layout64(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/64", "Sk/192"]}) -> (!q {fa.name = "o"}) {
+// REMARK: Decision="tiles of 64 rows and 64 keys for 4 warps, and 4 that load; 2 blocks an SM"
   %o = fa.attention query(%q) key(%k) value(%v) with [causal, blocks<64, 192>(%m)] : (!q, !q, !q, !m) -> !q
   return %o : !q
+}
+
+// -----
+
+// Heads of 64 leave registers for three, where the mask takes few; of those of more than 128 an SM has shared memory
+// for one.
+!q = tensor<?x?x?x64xbf16>
+!w = tensor<?x?x?x256xbf16>
+!m = tensor<?x?xi1>
+// CHECK: func.func @layout_narrow({{.*}}fa.tiles = {blocks = 3 : i64, keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
+func.func @layout_narrow(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/64", "Sk/64"]}) -> (!q {fa.name = "o"}) {
+// REMARK: Decision="tiles of 64 rows and 64 keys for 4 warps, and 4 that load; 3 blocks an SM"
+  %o = fa.attention query(%q) key(%k) value(%v) with [blocks<64, 64>(%m)] : (!q, !q, !q, !m) -> !q
+  return %o : !q
+}
+// CHECK: func.func @layout_wide({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
+func.func @layout_wide(%q: !w {fa.name = "q"}, %k: !w {fa.name = "k"}, %v: !w {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/64", "Sk/64"]}) -> (!w {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) with [blocks<64, 64>(%m)] : (!w, !w, !w, !m) -> !w
+  return %o : !w
 }
 
 // -----
@@ -130,7 +162,7 @@ func.func @layout96(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.n
 // Narrow ones, of which a tile has several: an element for each key.
 !q = tensor<?x?x?x128xbf16>
 !m = tensor<?x?xi1>
-// CHECK: func.func @layout48({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+// CHECK: func.func @layout48({{.*}}fa.tiles = {blocks = 2 : i64, keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
 func.func @layout48(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %m: !m {fa.name = "m", fa.dims = ["Sq/48", "Sk/48"]}) -> (!q {fa.name = "o"}) {
 // REMARK: Decision="tiles for medium registers", Reason="'arith.divui' of the mask takes them"
   %o = fa.attention query(%q) key(%k) value(%v) with [blocks<48, 48>(%m)] : (!q, !q, !q, !m) -> !q

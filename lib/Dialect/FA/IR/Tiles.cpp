@@ -35,13 +35,15 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
                           {"warps", 1, kMostWarps},
                           {"beside", 1, kMostWarps},
                           {"roles", 1, 2},
+                          {"blocks", 1, kMostWarps},
                           {"pad", 1, kMostPad}};
   for (NamedAttribute tile : tiles) {
     const Range *range =
         llvm::find_if(ranges, [&](const Range &range) { return range.name == tile.getName(); });
     if (range == std::end(ranges))
-      return fail() << "has no " << tile.getName()
-                    << ": expected rows, keys, band_keys, band_below, warps, beside, roles or pad";
+      return fail()
+             << "has no " << tile.getName()
+             << ": expected rows, keys, band_keys, band_below, warps, beside, roles, blocks or pad";
     auto number = dyn_cast<IntegerAttr>(tile.getValue());
     bool inRange = number && number.getType().isInteger(64) && number.getInt() >= range->multiple &&
                    number.getInt() <= range->most && number.getInt() % range->multiple == 0;

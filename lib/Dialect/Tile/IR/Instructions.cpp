@@ -75,15 +75,16 @@ llvm::ArrayRef<MatrixInstruction> mlir::tile::matrixInstructions() {
 /// Round down to eights, in which registers are given out.
 static int64_t roundRegisters(int64_t registers) { return registers / 8 * 8; }
 
-int64_t mlir::tile::launchRegisters(int64_t warps) {
-  constexpr int64_t kOfBlock = 64 * 1024, kMost = 256;
-  return std::min(roundRegisters(kOfBlock / (Layout::kLanes * warps)), kMost);
+int64_t mlir::tile::launchRegisters(int64_t warps, int64_t blocks) {
+  constexpr int64_t kOfSM = 64 * 1024, kMost = 256;
+  return std::min(roundRegisters(kOfSM / (Layout::kLanes * warps * blocks)), kMost);
 }
 
-RoleRegisters mlir::tile::shareRegisters(int64_t consumerGroups, int64_t producerGroups) {
+RoleRegisters mlir::tile::shareRegisters(int64_t consumerGroups, int64_t producerGroups,
+                                         int64_t blocks) {
   constexpr int64_t kMost = 240;
   int64_t groups = consumerGroups + producerGroups;
-  int64_t pool = launchRegisters(kWarpsOfGroup * groups) * groups;
+  int64_t pool = launchRegisters(kWarpsOfGroup * groups, blocks) * groups;
   int64_t consumer = std::min(
       kMost, roundRegisters((pool - producerGroups * kProducerRegisters) / consumerGroups));
   // What does not go round stays with producers, unless consumers have all that they can take.

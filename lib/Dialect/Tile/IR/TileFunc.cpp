@@ -32,6 +32,17 @@ int64_t FuncOp::getNumWarps() {
   return warps ? warps.getInt() : kWarpsOfGroup;
 }
 
+int64_t FuncOp::getMinBlocksPerSM() {
+  auto blocks = (*this)->getAttrOfType<IntegerAttr>(TileDialect::kMinBlocksPerSMAttr);
+  return blocks ? blocks.getInt() : 1;
+}
+
+int64_t FuncOp::getSharedLimit(int64_t alone) {
+  // Of an SM's memory each block takes this, too.
+  constexpr int64_t kOfSystem = 1024;
+  return alone > 0 ? (alone + kOfSystem) / getMinBlocksPerSM() - kOfSystem : alone;
+}
+
 FuncOp FuncOp::getNextKernel() {
   auto next = dyn_cast_or_null<FuncOp>((*this)->getNextNode());
   Attribute entry = (*this)->getAttr(TileDialect::kEntryAttr);
@@ -215,6 +226,12 @@ LogicalResult FuncOp::verify() {
       return emitOpError() << "(func_c9) " << TileDialect::kBlocksPerSMAttr << " is from 1 to "
                            << kMostBlocks << ", on a grid of one dimension, got " << blocks
                            << " and " << map.getNumResults();
+  }
+  if (Attribute blocks = (*this)->getAttr(TileDialect::kMinBlocksPerSMAttr)) {
+    auto number = dyn_cast<IntegerAttr>(blocks);
+    if (!number || number.getValue().slt(1) || number.getValue().sgt(kMostBlocks))
+      return emitOpError() << "(func_c12) " << TileDialect::kMinBlocksPerSMAttr << " is from 1 to "
+                           << kMostBlocks << ", got " << blocks;
   }
   if (Attribute dependent = (*this)->getAttr(TileDialect::kDependentAttr);
       dependent && !isa<UnitAttr>(dependent))

@@ -514,6 +514,13 @@ tile.func @func_c11(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] at
 
 // -----
 
+// expected-error@+1 {{(func_c12) tile.min_blocks_per_sm is from 1 to 32, got 0 : i64}}
+tile.func @func_c12(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.min_blocks_per_sm = 0 : i64} {
+  tile.return
+}
+
+// -----
+
 // expected-error@+1 {{(func_c9) tile.blocks_per_sm is from 1 to 32, on a grid of one dimension, got 0 : i64 and 1}}
 tile.func @func_c9(%x: !tile.view<?xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.blocks_per_sm = 0 : i64} {
   tile.return

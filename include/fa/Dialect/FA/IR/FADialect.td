@@ -67,7 +67,8 @@ def FA_Dialect : Dialect {
     /// chose them: query rows, keys, warps that share a tile, and what head
     /// dimensions are rounded up to a multiple of; with band_keys, the keys where a
     /// mask bounds them on both sides, and with band_below, if a row sees fewer of them than that. With beside, so many
-    /// warps share the columns of the same rows; with roles, so many roles of these warps have a part of the sums each.
+    /// warps share the columns of the same rows; with roles, so many roles of these warps have a part of the sums each;
+    /// with blocks, an SM holds so many of these blocks at a time.
     static constexpr llvm::StringLiteral kTilesAttr = "fa.tiles";
     /// On an scf.for over keys, or rows: a mask bounds them on both sides. How many of them a row, or a key, sees at
     /// most, where that is a constant; else unit.

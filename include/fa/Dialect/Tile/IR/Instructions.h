@@ -67,8 +67,9 @@ llvm::ArrayRef<MatrixInstruction> matrixInstructions();
 /// Return the instruction of that name; null if there is none.
 const ProductInstruction *findProductInstruction(llvm::StringRef name);
 
-/// Return the registers that a launch gives each thread of a block of so many warps.
-int64_t launchRegisters(int64_t warps);
+/// Return the registers that a launch gives each thread of a block of so many warps, of which an
+/// SM holds so many blocks.
+int64_t launchRegisters(int64_t warps, int64_t blocks = 1);
 
 /// Registers of a thread, by role.
 struct RoleRegisters {
@@ -78,9 +79,10 @@ struct RoleRegisters {
 /// A producer's thread runs with so many.
 constexpr int64_t kProducerRegisters = 24;
 
-/// Share the registers of a block out: producer warpgroups keep what they need and give the
-/// others to so many consumer warpgroups.
-RoleRegisters shareRegisters(int64_t consumerGroups, int64_t producerGroups = 1);
+/// Share the registers of a block out, of which an SM holds so many: producer warpgroups keep what
+/// they need and give the others to so many consumer warpgroups.
+RoleRegisters shareRegisters(int64_t consumerGroups, int64_t producerGroups = 1,
+                             int64_t blocks = 1);
 
 } // namespace mlir::tile
 

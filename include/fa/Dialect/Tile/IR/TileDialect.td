@@ -52,6 +52,9 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kComputeRolesAttr = "tile.compute_roles";
     /// On a tile.func: bytes of shared memory of a work tile.
     static constexpr llvm::StringLiteral kSharedBytesAttr = "tile.shared_bytes";
+    /// On a tile.func: how many blocks an SM holds at a time, at least, each with its part of the
+    /// registers and of shared memory; 1 without it.
+    static constexpr llvm::StringLiteral kMinBlocksPerSMAttr = "tile.min_blocks_per_sm";
     /// On a tile.func: the most blocks that a launch starts on an SM.
     static constexpr llvm::StringLiteral kBlocksPerSMAttr = "tile.blocks_per_sm";
     /// Unit, on a tile.func: a launch may start it before the kernel before it in its entry has

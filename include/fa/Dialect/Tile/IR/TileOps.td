@@ -59,6 +59,8 @@ def Tile_FuncOp : Tile_Op<"func", [
       program goes on with the work tiles that are left (`tile.block_count`).
     - (C10) An argument with `tile.launch_epoch` is an i64.
     - (C11) `tile.dependent` has no value. The program waits by `tile.kernel_wait`.
+    - (C12) `tile.min_blocks_per_sm` is from 1 to 32: an SM holds so many blocks at a time,
+      so that each may have that part of its registers and of its shared memory.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.
@@ -96,6 +98,11 @@ def Tile_FuncOp : Tile_Op<"func", [
     unsigned getNumLaunchArguments() { return getNumArguments() - getNumGridDims(); }
     /// Return the warps that run a work tile: tile.warps, or those of a warpgroup without it.
     int64_t getNumWarps();
+    /// Return how many blocks an SM holds at a time, at least: tile.min_blocks_per_sm, or 1.
+    int64_t getMinBlocksPerSM();
+    /// Return the bytes of shared memory that each of these may have, where one alone has `alone`;
+    /// 0 is no limit.
+    int64_t getSharedLimit(int64_t alone);
     /// Return the kernel that its entry launches after it; null where there is none.
     FuncOp getNextKernel();
     /// Return whether no kernel of the entry writes what this argument of a launch is.

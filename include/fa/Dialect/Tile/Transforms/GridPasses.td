@@ -183,8 +183,9 @@ def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
   let summary = "make the kernel persistent: each block runs several work tiles";
   let description = [{
     What: makes a program with roles a persistent kernel. A launch starts no more
-    than `blocks-per-sm` blocks on an SM, and each role loops over work tiles, so
-    that the producer loads the next work tile while the consumers still compute.
+    than `tile.min_blocks_per_sm` blocks on an SM, one without it, and each role loops
+    over work tiles, so that the producer loads the next work tile while the consumers
+    still compute.
     The grid becomes one dimension, which counts work tiles.
 
     The tile scheduler is static where all work tiles have equally long loops: block
@@ -266,8 +267,6 @@ def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"blocksPerSM", "blocks-per-sm", "int64_t", "1",
-           "blocks that a launch starts on an SM at most">,
     Option<"sharedLimit", "shared-limit", "int64_t", "0",
            "bytes of shared memory that a program may use; 0 is no limit">
   ];

@@ -166,6 +166,8 @@ struct MakePersistent : tile::impl::TileMakePersistentBase<MakePersistent> {
   void addSlots(ArrayRef<RingOp> rings);
   Counter addCounter();
 
+  /// Bytes of shared memory that a block may use.
+  int64_t limit = 0;
   /// The ids of the grid as it was, and the number of the block.
   SmallVector<Value> ids;
   Value block;
@@ -481,8 +483,7 @@ static SmallVector<RingOp> filledOnce(FuncOp func) {
 void MakePersistent::addSlots(ArrayRef<RingOp> rings) {
   for (RingOp ring : rings) {
     setStages(ring, 2);
-    bool fits =
-        sharedLimit == 0 || blocksPerSM * sharedBytesWithBarriers(getOperation()) <= sharedLimit;
+    bool fits = limit == 0 || sharedBytesWithBarriers(getOperation()) <= limit;
     if (!fits)
       setStages(ring, 1);
     if (fits)
@@ -494,7 +495,7 @@ void MakePersistent::addSlots(ArrayRef<RingOp> rings) {
       fa::remarkMissed(*this, ring.getLoc(), "next-slot")
           << fa::decision("{0} has one slot", describeTile(ring.getType()))
           << remark::reason("another one for the next work tile exceeds the limit of {0} bytes",
-                            sharedLimit.getValue());
+                            limit);
   }
 }
 
@@ -525,13 +526,10 @@ Counter MakePersistent::addCounter() {
 
 void MakePersistent::runOnOperation() {
   FuncOp func = getOperation();
-  if (blocksPerSM < 1 || blocksPerSM > 32) {
-    func.emitError() << "blocks-per-sm must be from 1 to 32, got " << blocksPerSM.getValue();
-    return signalPassFailure();
-  }
   RolesOp roles = rolesOf(func);
   if (!roles || func.getNumGridDims() == 0 || func->hasAttr(TileDialect::kBlocksPerSMAttr))
     return;
+  limit = func.getSharedLimit(sharedLimit);
   auto all = llvm::to_vector(roles.getBody().front().getOps<RoleOp>());
   RoleOp scheduler;
   if (!isEven(func))
@@ -552,7 +550,7 @@ void MakePersistent::runOnOperation() {
     for (size_t i = 1; i < all.size(); ++i)
       rings.push_back(RingOp::create(
           b, func.getLoc(), ringTypeOfNumbers(&getContext(), words ? 2 + words->size() : 1)));
-    if (sharedLimit > 0 && sharedBytesWithBarriers(func) > sharedLimit) {
+    if (limit > 0 && sharedBytesWithBarriers(func) > limit) {
       for (Value ring : rings)
         ring.getDefiningOp()->erase();
       scheduler = RoleOp();
@@ -579,10 +577,10 @@ void MakePersistent::runOnOperation() {
   words.reset();
   parts.clear();
   func->setAttr(TileDialect::kBlocksPerSMAttr,
-                Builder(&getContext()).getI64IntegerAttr(blocksPerSM));
+                Builder(&getContext()).getI64IntegerAttr(func.getMinBlocksPerSM()));
   fa::remarkPassed(*this, func.getLoc(), "persistent")
       << fa::decision("each block runs several work tiles: {0}",
                       scheduler ? "it takes their numbers from a counter"
                                 : "as many as there are blocks lie between two")
-      << remark::metric("blocksPerSM", blocksPerSM.getValue());
+      << remark::metric("blocksPerSM", func.getMinBlocksPerSM());
 }

@@ -424,11 +424,11 @@ LogicalResult PromoteShared::promoteBeside(LoadOp load) {
   int64_t all = bytesOfSums(getOperation()) + (again ? 2 : 1) * bytes + kReserve;
   for (auto ring : getOperation().getOps<RingOp>())
     all += again ? sharedBytes(ring.getType()) : ring.getType().getSlot().strideInBytes();
-  if (sharedLimit > 0 && all > sharedLimit) {
+  int64_t limit = getOperation().getSharedLimit(sharedLimit);
+  if (limit > 0 && all > limit) {
     fa::remarkMissed(*this, loc, "shared")
         << fa::decision("tile of {0} read from memory by each warp", stored)
-        << remark::reason("its slots would make {0} bytes and the limit is {1}", all,
-                          sharedLimit.getValue());
+        << remark::reason("its slots would make {0} bytes and the limit is {1}", all, limit);
     return success();
   }
   if (!transposed)

@@ -57,16 +57,17 @@ void DoubleStaging::runOnOperation() {
     func.emitError() << "shared-limit must be 0 or more, got " << sharedLimit.getValue();
     return signalPassFailure();
   }
+  int64_t limit = func.getSharedLimit(sharedLimit);
   int64_t bytes = kReserve + sharedBytesOfRings(func);
   for (auto ring : func.getOps<RingOp>()) {
     if (ring.getType().getStages() != 1 || !isStagingOfLoop(ring))
       continue;
     int64_t more = sharedBytes(ring.getType());
-    if (sharedLimit != 0 && bytes + more > sharedLimit) {
+    if (limit != 0 && bytes + more > limit) {
       fa::remarkMissed(*this, ring.getLoc(), "staging")
           << fa::decision("additions of {0} go through one slot", describeTile(ring.getType()))
           << remark::reason("a second one would make {0} bytes, and the limit is {1}", bytes + more,
-                            sharedLimit.getValue());
+                            limit);
       continue;
     }
     bytes += more;

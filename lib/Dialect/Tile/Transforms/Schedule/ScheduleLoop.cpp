@@ -473,6 +473,9 @@ struct ScheduleLoop : tile::impl::TileScheduleLoopBase<ScheduleLoop> {
   void fitAll();
   void addSlots();
   void report(Body &body);
+
+  /// Bytes of shared memory that a block may use.
+  int64_t limit = 0;
 };
 
 } // namespace
@@ -497,7 +500,7 @@ void ScheduleLoop::chooseAll(Body &body) {
 void ScheduleLoop::sayFewer(RingOp ring, int64_t bytes, int64_t sums) {
   std::string tile = describeTile(ring.getType());
   std::string added = sums ? ", what it adds to memory " + std::to_string(sums) : "";
-  int64_t left = ring.getType().getStages(), limit = sharedLimit;
+  int64_t left = ring.getType().getStages();
   if (!stages.empty())
     emitRemark(ring.getLoc()) << "ring of " << tile << ": " << left
                               << " stages, since the program's rings take " << bytes << " bytes"
@@ -511,9 +514,9 @@ void ScheduleLoop::sayFewer(RingOp ring, int64_t bytes, int64_t sums) {
 
 /// Take stages away, from the largest rings first, until the program fits.
 void ScheduleLoop::fit(Body &body) {
-  if (sharedLimit <= 0)
+  if (limit <= 0)
     return;
-  for (int64_t bytes; (bytes = sharedBytesOfRings(getOperation())) > sharedLimit;) {
+  for (int64_t bytes; (bytes = sharedBytesOfRings(getOperation())) > limit;) {
     Stream *largest = nullptr;
     for (auto &stream : body.streams)
       if (stream->stages > 1 && (!largest || std::pair(stream->stages, stream->slotBytes()) >=
@@ -555,7 +558,7 @@ void ScheduleLoop::scheduleStarts(Block &block) {
   auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
   ProductsReport report;
   report.why = "it is no loop";
-  bool done = loop && scheduleProducts(loop, sharedLimit, order, report);
+  bool done = loop && scheduleProducts(loop, limit, order, report);
   for (auto [i, put] : llvm::enumerate(block.getOps<PutOp>())) {
     int64_t requested = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
     RingOp ring = ringOf(put);
@@ -628,8 +631,8 @@ void ScheduleLoop::fitAll() {
   int64_t sums = bytesOfSums(getOperation());
   bool sends = llvm::any_of(getOperation().getOps<RingOp>(), isBetweenRoles);
   for (int64_t bytes;
-       sharedLimit > 0 && (bytes = sharedBytesOfRings(getOperation())) + sums > sharedLimit;) {
-    int64_t least = bytes > sharedLimit ? 1 : 2;
+       limit > 0 && (bytes = sharedBytesWithBarriers(getOperation())) + sums > limit;) {
+    int64_t least = bytes > limit ? 1 : 2;
     RingOp largest;
     auto rank = [&](RingOp ring) {
       bool third = ring.getType().getStages() > 2;
@@ -658,7 +661,7 @@ void ScheduleLoop::addSlots() {
     if (slots == kSlots - 1)
       rings.push_back(ring);
   }
-  if (areApart(getOperation()) && stages.empty() && (sharedLimit == 0 || bytes <= sharedLimit))
+  if (areApart(getOperation()) && stages.empty() && (limit == 0 || bytes <= limit))
     for (RingOp ring : rings)
       setStages(ring, kSlots);
 }
@@ -669,6 +672,7 @@ void ScheduleLoop::runOnOperation() {
       getOperation().emitError() << "a ring has 1 to 16 stages, or 0 to choose, got stages=" << n;
       return signalPassFailure();
     }
+  limit = getOperation().getSharedLimit(sharedLimit);
   SmallVector<Block *> blocks;
   getOperation().walk([&](Block *block) {
     if (isa<scf::ForOp, scf::IfOp>(block->getParentOp()))
@@ -681,9 +685,9 @@ void ScheduleLoop::runOnOperation() {
     addSlots();
   }
   int64_t bytes = sharedBytesOfRings(getOperation());
-  if (sharedLimit > 0 && bytes > sharedLimit) {
+  if (limit > 0 && bytes > limit) {
     getOperation().emitError() << "needs " << bytes << " bytes of shared memory, the limit is "
-                               << sharedLimit.getValue() << "; choose smaller tiles";
+                               << limit << "; choose smaller tiles";
     signalPassFailure();
   }
 }

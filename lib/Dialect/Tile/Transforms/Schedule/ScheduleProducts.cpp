@@ -351,8 +351,10 @@ ProductTarget ProductLoop::getTarget(const BodyGraph &graph, int64_t sharedLimit
   constexpr int64_t kOther = 24;
   ProductTarget target;
   target.sharesSlots = roles.size() > 1;
-  target.groups = std::max<int64_t>(threads / kThreadsOfGroup, 1) * roles.size();
-  target.registers = shareRegisters(target.groups).consumer - kOther;
+  int64_t groups = std::max<int64_t>(threads / kThreadsOfGroup, 1) * roles.size();
+  int64_t blocks = loop->getParentOfType<FuncOp>().getMinBlocksPerSM();
+  target.groups = groups * blocks;
+  target.registers = shareRegisters(groups, /*producerGroups=*/1, blocks).consumer - kOther;
   target.hasFunctions = llvm::any_of(graph.ops, [](Operation *op) {
     const region::RegionOp *line = region::lookUp(op);
     return isa<RandomBitsOp>(op) ||

@@ -84,6 +84,7 @@ void StageAccumulates::runOnOperation() {
     func.emitError() << "shared-limit must be 0 or more, got " << sharedLimit.getValue();
     return signalPassFailure();
   }
+  int64_t limit = func.getSharedLimit(sharedLimit);
   SmallVector<RingOp> rings;
   SmallVector<AccumulateOp> ops;
   func.walk([&](AccumulateOp op) { ops.push_back(op); });
@@ -93,9 +94,9 @@ void StageAccumulates::runOnOperation() {
     RingType type = ringFor(tileOf(op));
     RingOp *known = llvm::find_if(rings, [&](RingOp ring) { return ring.getType() == type; });
     bool shares = known != rings.end();
-    if (why.empty() && !shares && sharedLimit != 0 && bytes > sharedLimit)
+    if (why.empty() && !shares && limit != 0 && bytes > limit)
       why = llvm::formatv("its slot would make {0} bytes of shared memory, and the limit is {1}",
-                          bytes, sharedLimit.getValue());
+                          bytes, limit);
     if (!why.empty()) {
       fa::remarkMissed(*this, op.getLoc(), "reduction")
           << fa::decision("added to memory from registers") << remark::reason("{0}", why);

@@ -64,6 +64,8 @@ struct StageEpilogue : tile::impl::TileStageEpilogueBase<StageEpilogue> {
   RingOp findStaging(StoreOp store, RingType type);
 
   int64_t warps = 0;
+  /// Bytes of shared memory that a block may use.
+  int64_t limit = 0;
   /// Rings of whole tiles on their way out and the roles that have them, and how much of others
   /// they take.
   struct OutRing {
@@ -232,7 +234,7 @@ bool StageEpilogue::stage(StoreOp store) {
     copyOut(store, get, column);
     ReleaseOp::create(b, loc, get);
   };
-  if (sharedLimit == 0 || bytes + twin <= sharedLimit) {
+  if (limit == 0 || bytes + twin <= limit) {
     outRings.push_back({makeRing(store, type), roleOf(store)});
     stageBy(outRings.back().ring, store.getValue(), 0);
     fa::remarkPassed(*this, loc, "epilogue")
@@ -245,8 +247,7 @@ bool StageEpilogue::stage(StoreOp store) {
     fa::remarkPassed(*this, loc, "epilogue")
         << fa::decision("store of {0} by way of shared memory through which loops add",
                         describeTile(type))
-        << remark::reason("its own would make {0} bytes and the limit is {1}", bytes + twin,
-                          sharedLimit.getValue());
+        << remark::reason("its own would make {0} bytes and the limit is {1}", bytes + twin, limit);
     return true;
   }
   // Another tile's way out is free again once that is stored.
@@ -262,7 +263,7 @@ bool StageEpilogue::stage(StoreOp store) {
     return true;
   }
   // Both `bytes` and `twin` count a slot: with one of the two there is a twin already.
-  int64_t left = sharedLimit - kNumbers - (bytes - sharedBytes(type));
+  int64_t left = limit - kNumbers - (bytes - sharedBytes(type));
   auto *held = llvm::find_if(outSlots, [&](Value slot) {
     return slot.getType() == type.getSlot() && slot.getParentBlock() == store->getBlock() &&
            roleOfValue(slot) == roleOf(store);
@@ -272,7 +273,7 @@ bool StageEpilogue::stage(StoreOp store) {
   bool byElements =
       !release && held == outSlots.end() && ShapedType::isDynamic(view.getShape().back());
   RankedTensorType part =
-      (twin || byElements) && bytes > sharedLimit ? choosePart(tile, left) : RankedTensorType();
+      (twin || byElements) && bytes > limit ? choosePart(tile, left) : RankedTensorType();
   if (part) {
     RingOp ring = makeRing(store, RingType::get(&getContext(), 1, part.getShape(),
                                                 part.getElementType(), type.getLayout()));
@@ -281,8 +282,7 @@ bool StageEpilogue::stage(StoreOp store) {
     fa::remarkPassed(*this, loc, "epilogue")
         << fa::decision("store of {0} by way of shared memory for {1} of its columns",
                         describeTile(type), part.getDimSize(1))
-        << remark::reason("all would make {0} bytes and the limit is {1}", bytes + twin,
-                          sharedLimit.getValue());
+        << remark::reason("all would make {0} bytes and the limit is {1}", bytes + twin, limit);
     return true;
   }
   if (!release && held != outSlots.end()) {
@@ -301,15 +301,14 @@ bool StageEpilogue::stage(StoreOp store) {
         << fa::decision("store of {0} by way of a slot that products are done with",
                         describeTile(type))
         << remark::reason("a ring of its own {0}would make {1} bytes and the limit is {2}",
-                          twin ? "and another slot of that one " : "", bytes + twin,
-                          sharedLimit.getValue());
+                          twin ? "and another slot of that one " : "", bytes + twin, limit);
     return true;
   }
   fa::remarkMissed(*this, loc, "epilogue")
       << fa::decision("store of {0} from registers", describeTile(type))
       << remark::reason("a ring of its own would make {0} bytes, the limit is {1}, and no slot of "
                         "this shape is free",
-                        bytes, sharedLimit.getValue());
+                        bytes, limit);
   return false;
 }
 
@@ -319,6 +318,7 @@ void StageEpilogue::runOnOperation() {
     func.emitError() << "shared-limit must be 0 or more, got " << sharedLimit.getValue();
     return signalPassFailure();
   }
+  limit = func.getSharedLimit(sharedLimit);
   if (!fa::holds<DotStartOp>(func))
     return;
   warps = func.getNumWarps();

@@ -105,6 +105,7 @@ void SendBallots::runOnOperation() {
     func.emitError() << "shared-limit must be 0 or more, got " << sharedLimit.getValue();
     return signalPassFailure();
   }
+  int64_t limit = func.getSharedLimit(sharedLimit);
   std::optional<StringRef> role = findLoader(func);
   if (!role)
     return;
@@ -126,8 +127,7 @@ void SendBallots::runOnOperation() {
   });
   for (MutableArrayRef<BallotOp> ballots : groups) {
     RingType type = ringTypeOfNumbers(&getContext(), ballots.size());
-    if (sharedLimit == 0 ||
-        sharedBytesWithBarriers(func) + sharedBytesWithBarriers(type) <= sharedLimit)
+    if (limit == 0 || sharedBytesWithBarriers(func) + sharedBytesWithBarriers(type) <= limit)
       send(ballots, type, *role);
   }
 }

@@ -352,7 +352,8 @@ void SpecializeWarps::runOnOperation() {
     (part.hasTiles ? computing : loading) += part.warps;
   // Where all compute, a launch gives all the same.
   auto [fewRegisters, computeRegisters] =
-      loading ? shareRegisters(computing / kWarpsOfGroup, loading / kWarpsOfGroup)
+      loading ? shareRegisters(computing / kWarpsOfGroup, loading / kWarpsOfGroup,
+                               func.getMinBlocksPerSM())
               : RoleRegisters();
 
   Block &entry = func.getBody().front();

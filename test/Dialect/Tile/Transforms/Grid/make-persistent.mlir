@@ -1,9 +1,9 @@
 // RUN: fa-opt %s --tile-make-persistent --remarks --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: fa-opt %s --tile-make-persistent --tile-verify-rings --tile-lower-rings --split-input-file -o /dev/null
 // RUN: fa-opt %s --tile-make-persistent=shared-limit=9000 --split-input-file | FileCheck %s --check-prefix=SMALL
-// RUN: fa-opt %s --tile-make-persistent=blocks-per-sm=2 --split-input-file | FileCheck %s --check-prefix=TWO
-// RUN: not fa-opt %s --tile-make-persistent=blocks-per-sm=0 --split-input-file 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: error: blocks-per-sm must be from 1 to 32, got 0
+// An SM that holds two blocks at a time starts two, each of which has half of the shared memory.
+// RUN: sed 's/tile.warps = 8 : i64/tile.min_blocks_per_sm = 2 : i64, tile.warps = 8 : i64/' %s | fa-opt --tile-make-persistent --split-input-file | FileCheck %s --check-prefix=TWO
+// RUN: sed 's/tile.warps = 8 : i64/tile.min_blocks_per_sm = 2 : i64, tile.warps = 8 : i64/' %s | fa-opt --tile-make-persistent=shared-limit=19023 --split-input-file | FileCheck %s --check-prefix=SMALL
 
 !ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>

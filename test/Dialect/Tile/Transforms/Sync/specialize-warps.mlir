@@ -1,5 +1,11 @@
 // RUN: fa-opt %s --tile-assign-roles --tile-specialize-warps --remarks --split-input-file --verify-diagnostics | FileCheck %s
 
+// Two blocks on an SM have half of the registers each.
+// RUN: sed 's/tile.warps = 8 : i64/tile.min_blocks_per_sm = 2 : i64, &/' %s | fa-opt --tile-assign-roles --tile-specialize-warps --split-input-file | FileCheck %s --check-prefix=HALF
+// HALF-LABEL: tile.func @carries
+// HALF: tile.role "load" warps(4) registers(32)
+// HALF: tile.role "compute" warps(8) registers(104)
+
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
