@@ -54,8 +54,8 @@ this page, and a test compares it with what the compiler and the interpreter say
   for `{target}`, d = {d}, bf16. What is visited in vain lies along the borders of what is visible, so that causal
   attention comes closer to 1 where sequences are longer, and windows do not.
 - **Forward**, **backward**: TFLOP/s of visible pairs at n = {long}, and the ratio to FlexAttention's, its block mask not
-  counted (`bench/gpu_compare.py LIB --preset={target} --only=gallery,backward-gallery`), of the run in `bench/results`: what
-  changed since, as for documents and blocks, is in `docs/performance.md`.
+  counted, on {devices} (`bench/gpu_compare.py LIB --preset={target} --only=gallery,backward-gallery`, the run in
+  `bench/results`). Windows and chunks are bound by its memory.
 
 """
 
@@ -174,7 +174,8 @@ def make_page(tools, jobs, programs, rows):
     """The page of some programs, {name: case}."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         cells = dict(zip(programs, pool.map(lambda case: describe(case, tools), programs.values())))
-    page = HEAD.format(n=N, target=TARGET, d=D, long=PRESET[0].n[0])
+    devices = {row["device"] for row in rows if row.get("section") in [section.name for section in PRESET]}
+    page = HEAD.format(n=N, target=TARGET, d=D, long=PRESET[0].n[0], devices=" and ".join(sorted(devices)) or "no device")
     header = "program", "keys", "tile test", "rows x keys", "visible", "visited / visible", "by warpgroup", "forward", "backward"
     lines = ["| %s |" % " | ".join(header), "|---" * len(header) + "|"]
     for name, case in programs.items():
@@ -192,7 +193,8 @@ def read_rows(paths):
     rows = []
     for path in paths:
         with open(path) as file:
-            rows += json.load(file)["rows"]
+            data = json.load(file)
+        rows += [{**row, "device": data["device"]} for row in data["rows"]]
     return rows
 
 

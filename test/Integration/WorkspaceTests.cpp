@@ -178,3 +178,27 @@ TEST(WorkspacesOfVariants, TakeNoMoreThanQueries) {
       EXPECT_GT(sum, limitOf(plain, sizes)) << "no variant was compiled";
     }
 }
+
+/// Documents over a million keys: tables of limits take up to 9 bytes a row, for gradients as much
+/// a key, beside LSE and delta of each row and head.
+TEST(WorkspacesOfLimits, TakeNineBytesForEachRow) {
+  const Program documents{"documents", " with [causal, document(%x)]", "tensor<?x?xi32>",
+                          R"("B", "Sk")", ""};
+  const Sizes sizes{1, 4, 1, 1000000, 1000000};
+  constexpr int64_t kLimits = 9, kOther = 64 * 1024;
+  for (const char *target : {"cpu", "sm_80", "sm_90a"})
+    for (bool backward : {false, true}) {
+      SCOPED_TRACE(target);
+      CompileOptions options;
+      options.target = target;
+      if (backward)
+        options.backward = CompileOptions::Backward::Only;
+      auto bytes = countBytes(documents, options, sizes);
+      EXPECT_GE(bytes.size(), 2u);
+      int64_t most = kLimits * sizes.sq + kOther;
+      if (backward)
+        most += kLimits * sizes.sk + limitOf(documents, sizes);
+      for (auto &[name, count] : bytes)
+        EXPECT_LE(sumOf(bytes), most) << name << " has " << count;
+    }
+}
