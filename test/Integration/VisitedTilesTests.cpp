@@ -9,8 +9,9 @@
 // keys of one group, so that column c of a row is NaN if and only if a tile with some of these keys
 // was visited for it. A tile is to be visited if the mask shows one of its pairs, and only then: of
 // all rows of a block before the schedule, and of the 64 of a warpgroup after it. Where a mask has
-// holes, blocks have lists of tiles, which all of their warpgroups visit; the test of a tile is
-// exact where it meets four blocks of a mask at most.
+// holes, blocks have lists of tiles, which all of their warpgroups visit: of the tiles that the
+// compiler chooses, one warpgroup but for blocks of 128 rows or more. The test of a tile is exact
+// where it meets four blocks of a mask at most.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +39,8 @@ struct Masked {
   std::vector<std::pair<std::string, Ids>> captures = {};
   /// Says whether tiles are those of lists.
   bool holes = true;
+  /// Says whether a list is one warpgroup's.
+  bool narrow = true;
 };
 
 void PrintTo(const Masked &c, std::ostream *os) { *os << c.name; }
@@ -78,7 +81,9 @@ Masked byBlocks(const char *name, int64_t size, unsigned percent, bool causal) {
               sizeText + "\"]}",
           ", tensor<?x?xi32>",
           "with [blocks<" + sizeText + ", " + sizeText + ">(%m)" + (causal ? ", causal" : "") + "]",
-          {{"m", blocks}}};
+          {{"m", blocks}},
+          /*holes=*/true,
+          /*narrow=*/size <= kWarpgroup};
 }
 
 /// Return the mask of bands: of each `period` keys back, itself the first, `width` are visible.
@@ -134,7 +139,16 @@ std::vector<Masked> makeCases() {
           byBands("Bands320", 320, 1)};
 }
 
+/// Return these, and blocks of which larger tiles than those chosen meet more than four.
+std::vector<Masked> makeChosenCases() {
+  std::vector<Masked> cases = makeCases();
+  cases.push_back(byBlocks("Blocks64", 64, 25, false));
+  cases.push_back(byBlocks("Blocks64Causal", 64, 25, true));
+  return cases;
+}
+
 class VisitedTiles : public testing::TestWithParam<Masked> {};
+class ChosenTiles : public VisitedTiles {};
 
 /// Return the rows and the keys of a tile.
 std::pair<int64_t, int64_t> tileOf(Interpretation &program) {
@@ -234,7 +248,25 @@ TEST_P(VisitedTiles, AreThoseWithAVisiblePair) {
   }
 }
 
+TEST_P(ChosenTiles, AreThoseOfAWarpgroup) {
+  const Masked &c = GetParam();
+  CompileOptions options;
+  options.target = "sm_90a";
+  auto tiles = Interpretation::create(textOf(c), options, "tile");
+  auto program = Interpretation::create(textOf(c), options, "schedule");
+  ASSERT_TRUE(bool(tiles)) << llvm::toString(tiles.takeError());
+  ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
+  auto [rows, keys] = tileOf(**tiles);
+  if (c.holes) {
+    EXPECT_EQ(rows == kWarpgroup, c.narrow);
+  }
+  expectVisited(c, **program, c.holes ? rows : kWarpgroup, keys);
+}
+
 INSTANTIATE_TEST_SUITE_P(Masks, VisitedTiles, testing::ValuesIn(makeCases()),
+                         [](const auto &info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(Masks, ChosenTiles, testing::ValuesIn(makeChosenCases()),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
