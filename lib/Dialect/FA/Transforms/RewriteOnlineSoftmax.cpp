@@ -83,10 +83,12 @@ static SinkRows addSink(BlockBuilder &r, Value sink, Value l, Value reference, d
 
 /// Emit the results of the rows, from what the loop carried out: o / l and lse.
 static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRange carried, double c,
-                   const std::optional<BlockBuilder::Dropout> &dropout, Value sink) {
+                   const std::optional<BlockBuilder::Dropout> &dropout) {
   Value o = carried[0], l = carried[2], share;
   SinkRows rows;
-  if (sink) {
+  if (op.getSink()) {
+    // Loaded here, it takes no register in the loop.
+    Value sink = named(r.loadOfHead(op.getSink()), "sink");
     rows = addSink(r, sink, l, carried[1], c);
     // Not f l / (f l + g): what divides by l may take sums of rounded exponentials.
     Value whole = r.add(rows.ofKeys, arith::DivFOp::create(r.b, r.loc, rows.ofSink, l));
@@ -100,7 +102,7 @@ static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRang
     return;
   Value lse = block.getResultView(1);
   auto ln = [&](Value x) { return r.mul(r.log2(x), r.splat(kLn2, r.rowType())); };
-  if (sink) {
+  if (op.getSink()) {
     Value whole = r.add(r.mul(rows.ofKeys, l), rows.ofSink);
     r.store(named(r.add(rows.most, ln(whole)), "natural"), lse, kRowAxes);
     return;
@@ -166,8 +168,6 @@ static void rewrite(AttentionOp op, bool lastFactors) {
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
   Value query = named(r.loadRows(r.rowsOf(op.getQuery())), "q_tile");
   Value keys = r.keysOf(op.getKey()), values = r.keysOf(op.getValue());
-  // Nothing waits for it after the loop.
-  Value sink = op.getSink() ? named(r.loadOfHead(op.getSink()), "sink") : Value();
   RankedTensorType outputType = r.tile({Axis::rows}, op.getValueHeadDim());
   Value init[] = {named(r.splat(0.0, outputType), "acc_init"),
                   named(r.reference(), "reference_init"),
@@ -200,7 +200,7 @@ static void rewrite(AttentionOp op, bool lastFactors) {
     return SmallVector<Value>{named(newO, "new_acc"), stabilize.getNext(), newL};
   });
 
-  finish(r, op, block, carried, c, dropout, sink);
+  finish(r, op, block, carried, c, dropout);
   op->replaceAllUsesWith(block);
   op.erase();
 }

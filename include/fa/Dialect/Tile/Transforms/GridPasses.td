@@ -213,7 +213,7 @@ def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
     that: results of scalar loads of views that the program does not store to, and of
     loops and branches of such loads, such as the search for a block's sequence; or, in place of
     these, what roles derive from them, such as positions, lengths and bounds of loops, where that
-    leaves them much less to compute, or is fewer words, and fits 32 bits. It reads
+    leaves them much less to compute, or is fewer words, and fits 32 bits; of floats the bits. It reads
     that once for all roles, up to eight words; where there are more all the same, roles read for themselves.
     Where each store of a work tile is to a `tile.slice` and what it sends says that the
     store begins behind the slice's end, it sends nothing of it and takes the next number.

@@ -156,7 +156,7 @@ Interval Bounds::compute(Value value) {
 /// Return how many words a value takes; 0 where it has no type of which words are sent.
 static unsigned countWords(Value value) {
   Type type = value.getType();
-  if (type.isInteger(32))
+  if (type.isInteger(32) || type.isF32() || type.isF16() || type.isBF16())
     return 1;
   if (!type.isIndex() && !type.isInteger(64))
     return 0;
@@ -202,7 +202,7 @@ static constexpr size_t kMostWords = 8;
 void TileWords::derive(RoleOp role, const llvm::SetVector<Operation *> &known,
                        ArrayRef<Value> needed, llvm::SetVector<Value> &sent) {
   constexpr unsigned kWorth = 8;
-  // What comes from what is sent, and fits a word.
+  // What comes from what is sent, and fits a word; floats are contracted where they are used.
   SmallVector<Value> candidates;
   llvm::SmallDenseSet<Value> derived(sent.begin(), sent.end());
   for (Operation *op : known) {
@@ -210,7 +210,7 @@ void TileWords::derive(RoleOp role, const llvm::SetVector<Operation *> &known,
         llvm::none_of(op->getOperands(), [&](Value operand) { return derived.contains(operand); }))
       continue;
     Value value = op->getResult(0);
-    if (derived.insert(value).second && countWords(value) == 1)
+    if (derived.insert(value).second && !isa<FloatType>(value.getType()) && countWords(value) == 1)
       candidates.push_back(value);
   }
   llvm::DenseMap<Value, unsigned> costs;
@@ -401,11 +401,22 @@ static llvm::DenseMap<Value, Value> mergeAlike(OpBuilder &b, SmallVectorImpl<Ope
   return same;
 }
 
-/// Bring an integer that fits 32 bits to another type.
-static Value castInteger(OpBuilder &b, Location loc, Value value, Type type) {
+/// Bring an integer that fits 32 bits to another type, or the bits of a float to an integer or
+/// back.
+static Value castWord(OpBuilder &b, Location loc, Value value, Type type) {
   Type from = value.getType();
   if (from == type)
     return value;
+  if (isa<FloatType>(from) || isa<FloatType>(type)) {
+    bool sends = isa<FloatType>(from);
+    Type bits = b.getIntegerType((sends ? from : type).getIntOrFloatBitWidth());
+    if (sends)
+      value = arith::BitcastOp::create(b, loc, bits, value);
+    if (value.getType() != (sends ? type : bits))
+      value = sends ? arith::ExtUIOp::create(b, loc, type, value).getResult()
+                    : arith::TruncIOp::create(b, loc, bits, value).getResult();
+    return sends ? value : arith::BitcastOp::create(b, loc, type, value).getResult();
+  }
   if (from.isIndex() || type.isIndex())
     return arith::IndexCastOp::create(b, loc, type, value);
   if (type.isInteger(32))
@@ -477,7 +488,7 @@ std::pair<SmallVector<Value>, Value> TileWords::emit(OpBuilder &b, Location loc,
   SmallVector<Value> words;
   for (auto [each, value] : llvm::zip_equal(shared, made)) {
     if (each.words == 1) {
-      words.push_back(castInteger(b, loc, value, b.getI32Type()));
+      words.push_back(castWord(b, loc, value, b.getI32Type()));
       continue;
     }
     if (value.getType().isIndex())
@@ -504,7 +515,7 @@ void TileWords::replace(OpBuilder &b, RoleOp role, ValueRange words) {
     Value word = words[entry.firstWord];
     Location loc = value.getLoc();
     if (entry.words == 1) {
-      word = castInteger(b, loc, word, value.getType());
+      word = castWord(b, loc, word, value.getType());
     } else {
       Type wide = b.getI64Type();
       Value by = arith::ConstantIntOp::create(b, loc, 32, 64);

@@ -605,3 +605,66 @@ tile.func @derived(%x: !tile.view<?x64xf16>, %starts: !tile.view<?xi32>, %y: !ti
   }
   tile.return
 }
+
+// -----
+
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// Of floats that a role reads, wherever it reads them, the bits are sent: of 16, too.
+// CHECK-LABEL: tile.func @floats
+// CHECK: %[[NUMBERS:.*]] = tile.ring : <2 x 4xi32, #tile.swizzle<32>>
+// CHECK: tile.role "load"
+// CHECK: %[[SINK:.*]] = tile.load %{{.*}} : !tile.view<?xf32> -> f32
+// CHECK: %[[SLOPE:.*]] = tile.load %{{.*}} : !tile.view<?xbf16> -> bf16
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[SINK]] : f32 to i32
+// CHECK: %[[HALF:.*]] = arith.bitcast %[[SLOPE]] : bf16 to i16
+// CHECK: %[[WIDE:.*]] = arith.extui %[[HALF]] : i16 to i32
+// CHECK: tile.role "compute"
+// CHECK: scf.for
+// CHECK-NOT: tile.load
+// CHECK: %[[LOW:.*]] = arith.trunci %{{.*}} : i32 to i16
+// CHECK: %[[AGAIN:.*]] = arith.bitcast %[[LOW]] : i16 to bf16
+// CHECK: arith.extf %[[AGAIN]]
+// CHECK: arith.bitcast %{{.*}} : i32 to f32
+// CHECK-NOT: tile.load
+// CHECK: tile.return
+// expected-remark @+1 {{each block runs several work tiles: it takes their numbers from a counter}}
+tile.func @floats(%x: !tile.view<?x64xf16>, %sinks: !tile.view<?xf32>, %slopes: !tile.view<?xbf16>, %y: !tile.view<?xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : i32
+      %c64 = arith.constant 64 : index
+      %number = arith.index_cast %t : index to i32
+      %last = arith.divui %number, %c3 {tile.part = 0 : i64} : i32
+      %other = arith.subi %number, %last {tile.part = 1 : i64} : i32
+      %p = arith.index_cast %last : i32 to index
+      scf.for %j = %c0 to %p step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : i32
+      %c64 = arith.constant 64 : index
+      %number = arith.index_cast %t : index to i32
+      %last = arith.divui %number, %c3 {tile.part = 0 : i64} : i32
+      %other = arith.subi %number, %last {tile.part = 1 : i64} : i32
+      %p = arith.index_cast %last : i32 to index
+      scf.for %j = %c0 to %p step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+      %sink = tile.load %sinks[%p] dims [] : !tile.view<?xf32> -> f32
+      %low = tile.load %slopes[%p] dims [] : !tile.view<?xbf16> -> bf16
+      %slope = arith.extf %low : bf16 to f32
+      %both = arith.addf %sink, %slope fastmath<contract> : f32
+      %v = tile.broadcast %both : f32 -> tensor<1xf32>
+      tile.store %v, %y[%p] dims [0] : tensor<1xf32>, !tile.view<?xf32>
+    }
+  }
+  tile.return
+}
