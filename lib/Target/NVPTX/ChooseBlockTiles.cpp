@@ -406,9 +406,12 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       constexpr int64_t kHalf = 128;
       bool halves = isNarrow(facts) && !facts.adds && !ofPairs && !rows && !keys && !warps;
       if (halves && (async || facts.headDim <= kHalf)) {
+        int64_t &own = ofRows ? chosenRows : chosenKeys, &step = ofRows ? chosenKeys : chosenRows;
         chosenWarps = std::min(chosenWarps, tile::kWarpsOfGroup);
-        chosenRows = ofRows ? tile::kRowsOfGroup : std::min(chosenRows, tile::kRowsOfGroup);
-        chosenKeys = ofRows ? std::min(chosenKeys, tile::kRowsOfGroup) : tile::kRowsOfGroup;
+        own = tile::kRowsOfGroup;
+        // A warp has half of the rows that it has in lines of narrow heads, which leaves registers.
+        bool fits = !async && facts.headDim <= kNarrow && pressure <= kSums;
+        step = fits ? own : std::min(step, own);
         blocks = async && facts.headDim <= kHalf ? 2 : 1;
       }
       beside = rows || keys || warps ? 1 : line->beside;

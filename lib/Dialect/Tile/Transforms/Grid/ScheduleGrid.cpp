@@ -54,7 +54,7 @@ static bool dependOn(FuncOp func, ValueRange values, Value id) {
 static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
   SmallVector<LoadOp> loads;
   func.walk([&](LoadOp load) {
-    bool shared = isa<ViewType>(load.getSource().getType()) && !load.getDims().empty() &&
+    bool shared = isa<ViewType>(load.getSource().getType()) && !load.isScalar() &&
                   load->getParentOfType<scf::ForOp>() && !dependOn(func, load.getIndices(), id);
     bool known = llvm::any_of(loads, [&](LoadOp other) {
       return other.getSource() == load.getSource() && other.getDims() == load.getDims();

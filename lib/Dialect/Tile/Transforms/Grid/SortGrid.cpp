@@ -117,7 +117,7 @@ AffineExpr Extent::getExpr(MLIRContext *context, int64_t by, ArrayRef<unsigned> 
 static bool isComputable(FuncOp func, Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op)) {
     Value view = load.getSource();
-    return isa<ViewType>(view.getType()) && isa<BlockArgument>(view) && load.getDims().empty() &&
+    return isa<ViewType>(view.getType()) && isa<BlockArgument>(view) && load.isScalar() &&
            !mayStoreTo(func, view);
   }
   return isArithmetic(op) && op->getNumResults() == 1 &&

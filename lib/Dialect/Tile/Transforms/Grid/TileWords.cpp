@@ -37,7 +37,7 @@ using namespace mlir::tile;
 
 static bool isScalarLoad(Operation *op) {
   auto load = dyn_cast<LoadOp>(op);
-  return load && load.getDims().empty() && isa<BlockArgument>(load.getSource()) &&
+  return load && load.isScalar() && isa<BlockArgument>(load.getSource()) &&
          !mayStoreTo(op->getParentOfType<FuncOp>(), load.getSource());
 }
 

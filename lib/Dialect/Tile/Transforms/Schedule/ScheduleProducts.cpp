@@ -46,7 +46,7 @@ using namespace mlir::tile;
 /// Return whether the op loads a number, as each role does that needs it.
 static bool loadsNumber(Operation *op) {
   auto load = dyn_cast<LoadOp>(op);
-  return load && !isa<RankedTensorType>(load.getType()) && !op->hasAttr(TileDialect::kRoleAttr);
+  return load && load.isScalar() && !op->hasAttr(TileDialect::kRoleAttr);
 }
 
 namespace {

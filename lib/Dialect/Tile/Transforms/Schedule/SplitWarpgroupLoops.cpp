@@ -138,7 +138,7 @@ Value Numbers::getOnlySpan(Operation *op) {
 /// Return whether the value is a number that is loaded, from one place for all warpgroups.
 bool Numbers::isLoadedForAll(Value value) {
   auto load = value.getDefiningOp<LoadOp>();
-  if (!load || isa<RankedTensorType>(value.getType()))
+  if (!load || !load.isScalar())
     return false;
   Slice place(loop->getParentOfType<FuncOp>());
   place.add(load.getIndices());
@@ -166,7 +166,8 @@ bool Numbers::collect(Value value) {
     depends.insert(rows.first);
   for (Operation *op : slice.getOps()) {
     bool leaf = isa<DimOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
-    bool number = isa<LoadOp>(op) && !isa<RankedTensorType>(op->getResult(0).getType());
+    auto load = dyn_cast<LoadOp>(op);
+    bool number = load && load.isScalar();
     if (!leaf && !number &&
         (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
          op->getNumRegions() != 0))
