@@ -174,7 +174,8 @@ def make_page(tools, jobs, programs, rows):
     """The page of some programs, {name: case}."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         cells = dict(zip(programs, pool.map(lambda case: describe(case, tools), programs.values())))
-    devices = {row["device"] for row in rows if row.get("section") in [section.name for section in PRESET]}
+    sections = [section.name for section in PRESET]
+    devices = {row["device"] for row in rows if row.get("section") in sections}
     page = HEAD.format(n=N, target=TARGET, d=D, long=PRESET[0].n[0], devices=" and ".join(sorted(devices)) or "no device")
     header = "program", "keys", "tile test", "rows x keys", "visible", "visited / visible", "by warpgroup", "forward", "backward"
     lines = ["| %s |" % " | ".join(header), "|---" * len(header) + "|"]

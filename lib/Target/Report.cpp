@@ -7,6 +7,7 @@
 
 #include "fa/Target/Report.h"
 #include "ReportFacts.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Target/Manifest.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -264,13 +265,13 @@ int64_t ScheduleDetails::stages() const {
   return most;
 }
 
-// An SM of compute capability 8.0 to 9.0 has 2,048 threads, 65,536 registers, and 1 KiB of
-// shared memory more than one block can have.
+// An SM of compute capability 8.0 to 9.0 has 2,048 threads and 65,536 registers.
 static constexpr int64_t kThreads = 2048, kWarp = 32;
 
 int64_t ScheduleDetails::blocks() const {
   int64_t threads = std::max<int64_t>(1, kWarp * warps), blocks = kThreads / threads;
-  blocks = std::min(blocks, (sharedLimit + 1024) / (sharedBytes + 1024));
+  blocks = std::min(blocks,
+                    (sharedLimit + tile::kSharedOfSystem) / (sharedBytes + tile::kSharedOfSystem));
   if (registers && *registers > 0)
     blocks = std::min<int64_t>(blocks, 65536 / (threads * llvm::alignTo(*registers, 8)));
   return blocks;

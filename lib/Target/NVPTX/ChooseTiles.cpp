@@ -307,9 +307,9 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     };
     int64_t query = rowBytes(attention.getHeadDim()), value = rowBytes(attention.getValueHeadDim());
     int64_t registers = registersOf(warps, blocks, async, info);
-    int64_t limit =
-        (sharedMemory ? std::min<int64_t>(sharedMemory, info.sharedMemory) : info.sharedMemory) /
-        blocks;
+    int64_t alone =
+        sharedMemory ? std::min<int64_t>(sharedMemory, info.sharedMemory) : info.sharedMemory;
+    int64_t limit = tile::shareMemory(alone, blocks);
     // A thread has its share of sums: half of a row where a warpgroup has 64.
     auto sums = [&](int64_t columns) {
       return async ? columns / 2 : llvm::divideCeil(rows * columns, 32 * warps);
@@ -370,7 +370,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     bool async = line;
     bool registers = bytes == 2 && (!aligned || (info && info->hasRoles()));
     bool holes = mayHaveHoles(attention.getMask());
-    if (!async && holes && !(registers && !aligned))
+    if (!async && holes && (aligned || bytes != 2))
       line = lookUp(kListTable, attention, aligned, /*async=*/false);
     if (!line)
       line = lookUp(registers ? ArrayRef(kRegistersTable) : ArrayRef(kTable), attention, aligned,

@@ -27,7 +27,7 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
     StringRef name;
     int64_t multiple, most;
   };
-  constexpr int64_t kMostWarps = 32, kMostPad = 256;
+  constexpr int64_t kMostWarps = 32, kMostBlocks = 32, kMostPad = 256;
   const Range ranges[] = {{"rows", kTileStep, kMostOfTile},
                           {"keys", kTileStep, kMostOfTile},
                           {"band_keys", kTileStep, kMostOfTile},
@@ -35,7 +35,7 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
                           {"warps", 1, kMostWarps},
                           {"beside", 1, kMostWarps},
                           {"roles", 1, 2},
-                          {"blocks", 1, kMostWarps},
+                          {"blocks", 1, kMostBlocks},
                           {"pad", 1, kMostPad}};
   for (NamedAttribute tile : tiles) {
     const Range *range =

@@ -80,6 +80,10 @@ int64_t mlir::tile::launchRegisters(int64_t warps, int64_t blocks) {
   return std::min(roundRegisters(kOfSM / (Layout::kLanes * warps * blocks)), kMost);
 }
 
+int64_t mlir::tile::shareMemory(int64_t alone, int64_t blocks) {
+  return (alone + kSharedOfSystem) / blocks - kSharedOfSystem;
+}
+
 RoleRegisters mlir::tile::shareRegisters(int64_t consumerGroups, int64_t producerGroups,
                                          int64_t blocks) {
   constexpr int64_t kMost = 240;

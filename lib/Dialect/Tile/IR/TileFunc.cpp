@@ -38,9 +38,7 @@ int64_t FuncOp::getMinBlocksPerSM() {
 }
 
 int64_t FuncOp::getSharedLimit(int64_t alone) {
-  // Of an SM's memory each block takes this, too.
-  constexpr int64_t kOfSystem = 1024;
-  return alone > 0 ? (alone + kOfSystem) / getMinBlocksPerSM() - kOfSystem : alone;
+  return alone > 0 ? shareMemory(alone, getMinBlocksPerSM()) : alone;
 }
 
 FuncOp FuncOp::getNextKernel() {
@@ -219,20 +217,19 @@ LogicalResult FuncOp::verify() {
                            << " is a number of type 'i64', got argument " << i << " of " << type;
   }
   constexpr int64_t kMostBlocks = 32;
-  if (Attribute blocks = (*this)->getAttr(TileDialect::kBlocksPerSMAttr)) {
+  auto isCount = [](Attribute blocks) {
     auto number = dyn_cast<IntegerAttr>(blocks);
-    if (!number || number.getValue().slt(1) || number.getValue().sgt(kMostBlocks) ||
-        map.getNumResults() != 1)
-      return emitOpError() << "(func_c9) " << TileDialect::kBlocksPerSMAttr << " is from 1 to "
-                           << kMostBlocks << ", on a grid of one dimension, got " << blocks
-                           << " and " << map.getNumResults();
-  }
-  if (Attribute blocks = (*this)->getAttr(TileDialect::kMinBlocksPerSMAttr)) {
-    auto number = dyn_cast<IntegerAttr>(blocks);
-    if (!number || number.getValue().slt(1) || number.getValue().sgt(kMostBlocks))
-      return emitOpError() << "(func_c12) " << TileDialect::kMinBlocksPerSMAttr << " is from 1 to "
-                           << kMostBlocks << ", got " << blocks;
-  }
+    return number && number.getValue().sge(1) && number.getValue().sle(kMostBlocks);
+  };
+  if (Attribute blocks = (*this)->getAttr(TileDialect::kBlocksPerSMAttr);
+      blocks && !(isCount(blocks) && map.getNumResults() == 1))
+    return emitOpError() << "(func_c9) " << TileDialect::kBlocksPerSMAttr << " is from 1 to "
+                         << kMostBlocks << ", on a grid of one dimension, got " << blocks << " and "
+                         << map.getNumResults();
+  if (Attribute blocks = (*this)->getAttr(TileDialect::kMinBlocksPerSMAttr);
+      blocks && !isCount(blocks))
+    return emitOpError() << "(func_c12) " << TileDialect::kMinBlocksPerSMAttr << " is from 1 to "
+                         << kMostBlocks << ", got " << blocks;
   if (Attribute dependent = (*this)->getAttr(TileDialect::kDependentAttr);
       dependent && !isa<UnitAttr>(dependent))
     return emitOpError() << "(func_c11) " << TileDialect::kDependentAttr << " has no value, got "

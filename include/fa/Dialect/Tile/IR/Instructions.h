@@ -71,6 +71,13 @@ const ProductInstruction *findProductInstruction(llvm::StringRef name);
 /// SM holds so many blocks.
 int64_t launchRegisters(int64_t warps, int64_t blocks = 1);
 
+/// Each block takes so many bytes of an SM's shared memory besides its own.
+constexpr int64_t kSharedOfSystem = 1024;
+
+/// Return the bytes of shared memory that each of so many blocks on an SM may have, where one alone
+/// has `alone`.
+int64_t shareMemory(int64_t alone, int64_t blocks);
+
 /// Registers of a thread, by role.
 struct RoleRegisters {
   int64_t producer, consumer;
