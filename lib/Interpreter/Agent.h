@@ -175,7 +175,7 @@ private:
   void enterRole(tile::RolesOp op);
   void leaveRole();
   const Memory &viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dims) const;
-  LogicalResult checkSlice(Operation *op, Value view, ArrayRef<int64_t> start);
+  LogicalResult checkSlice(Operation *op, Value view, ArrayRef<int64_t> start, int64_t rows);
   LogicalResult tmaCopy(tile::CopyOp op);
   LogicalResult copyOut(tile::BulkStoreOp op);
   LogicalResult storeOut(BulkStore &copy, const Elements &tile);

@@ -74,14 +74,23 @@ const Memory &Agent::viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dim
   return *get(slices ? view : map).memory;
 }
 
-/// Check that no row is before the slice, where there is one: the TMA clips after its end only.
-LogicalResult Agent::checkSlice(Operation *op, Value view, ArrayRef<int64_t> start) {
+/// Check that no row is before the slice, where there is one, or that the tile's `rows` end in it
+/// where some may be: the TMA clips at one end.
+LogicalResult Agent::checkSlice(Operation *op, Value view, ArrayRef<int64_t> start, int64_t rows) {
   auto slice = view.getDefiningOp<tile::SliceOp>();
-  if (!slice || start[slice.getDim()] >= 0)
+  int64_t first = slice ? start[slice.getDim()] : 0;
+  if (first >= 0)
     return success();
-  return fail(op, "begins at " + Twine(start[slice.getDim()]) + " of a slice along dimension " +
-                      Twine(static_cast<int64_t>(slice.getDim())) +
-                      ", of which the TMA copies nothing before its beginning");
+  std::string where = ("begins at " + Twine(first) + " of a slice along dimension " +
+                       Twine(static_cast<int64_t>(slice.getDim())))
+                          .str();
+  if (!slice.getFront())
+    return fail(op, where + ", of which the TMA copies nothing before its beginning");
+  int64_t size = get(slice.getSize()).scalar.i;
+  if (first + rows <= size)
+    return success();
+  return fail(op, where + " and ends at " + Twine(first + rows) + ", behind its " + Twine(size) +
+                      ": the TMA clips it at one end only");
 }
 
 /// Start the copy, in one warp of the role.
@@ -93,7 +102,7 @@ LogicalResult Agent::tmaCopy(tile::CopyOp op) {
   if (failed(barrierAt(op, op.getSignal(), op.getSignalSlot(), copy.signal)))
     return failure();
   SmallVector<int64_t, 4> start = integers(op.getIndices()), dims(op.getDims());
-  if (failed(checkSlice(op, op.getSource(), start)))
+  if (failed(checkSlice(op, op.getSource(), start, type.getShape()[0])))
     return failure();
   if (dims.size() == 1 && start[dims[0]] * type.getElementType().getIntOrFloatBitWidth() % 128 != 0)
     return fail(op, "begins at element " + Twine(start[dims[0]]) +
@@ -126,9 +135,12 @@ LogicalResult Agent::copyOut(tile::BulkStoreOp op) {
   int64_t size = elementsOf(type.getShape()) / (byNumber ? groups : warps);
   copy.range = {part * size, (part + 1) * size};
   copy.start = integers(op.getIndices());
-  if (failed(checkSlice(op, op.getDestination(), copy.start)))
+  if (failed(checkSlice(op, op.getDestination(), copy.start, type.getShape()[0])))
     return failure();
   copy.dims.assign(op.getDims().begin(), op.getDims().end());
+  if (int64_t first = copy.start[copy.dims[0]]; first < 0 && first % rows != 0)
+    return fail(op, "begins at row " + Twine(first) + ", so a box of " + Twine(rows) +
+                        " rows is in part before the first one, where a store by TMA is illegal");
   copy.memory = &viewOf(op.getMap(), op.getDestination(), copy.dims);
   copy.op = op;
   TileRef tile;

@@ -162,8 +162,8 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
 SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
   OpPassManager kernels(tile::FuncOp::getOperationName());
   populateKernelPipeline(kernels, target, ScheduleOptions());
-  // These see all kernels; the first ends the phase before, the last one this.
-  SmallVector<StringRef> names = {"tile-sort-grid", "tile-order-workspaces"};
+  // The first two end the phase before; the last one sees all kernels.
+  SmallVector<StringRef> names = {"tile-align-blocks", "tile-sort-grid", "tile-order-workspaces"};
   for (const Pass &pass : kernels.getPasses())
     if (llvm::is_contained(optionalPasses(), pass.getArgument()))
       names.push_back(pass.getArgument());

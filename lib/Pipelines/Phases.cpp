@@ -129,9 +129,12 @@ static void populateTile(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createConvertFAToTile());
   pm.nest<tile::FuncOp>().addPass(tile::createTileListSteps());
   clean(pm, options);
+  bool gpu = nvptx::getTarget(options.target) != nullptr;
+  auto isLeftOut = [&](StringRef name) { return llvm::is_contained(getLeftOut(options), name); };
+  if (gpu && !isLeftOut("tile-align-blocks"))
+    pm.nest<tile::FuncOp>().addPass(tile::createTileAlignBlocks());
   // The blocks of short sequences run all at once.
-  if (nvptx::getTarget(options.target) && !options.shortSequences &&
-      !llvm::is_contained(getLeftOut(options), "tile-sort-grid"))
+  if (gpu && !options.shortSequences && !isLeftOut("tile-sort-grid"))
     pm.addPass(tile::createTileSortGrid());
   verify(pm, "tile");
 }

@@ -117,7 +117,7 @@ TEST(InterpreterRoles, EachOptionalPassCanBeLeftOut) {
 /// A program with roles, two warpgroups that take turns, and loops.
 struct Spoilt : testing::Test {
   // Some work tiles see no keys.
-  explicit Spoilt(const AttentionSizes &sizes = {1, 4, 1, 400, 150}, const char *name = "causal")
+  explicit Spoilt(const AttentionSizes &sizes = {1, 4, 1, 448, 150}, const char *name = "causal")
       : example(name, sizes, asHalf) {}
 
   void compile(const std::string &leaveOut = "", uint64_t seed = 1) {

@@ -3,7 +3,7 @@
 
 // RUN: fa-opt %s --emit=report --shape=2,8,8,1024,1024 | FileCheck %s --check-prefix=ONLINE
 // RUN: fa-opt %s --emit=report --shape=2,8,8,1024,1024 --standard-attention | FileCheck %s --check-prefix=STANDARD
-// RUN: env FA_PTXAS=/nonexistent fa-opt %s --emit=report --target=sm_90a | FileCheck %s --check-prefix=NO-PTXAS
+// RUN: env FA_PTXAS=/nonexistent fa-opt %examples/causal_d128.mlir --emit=report --target=sm_90a | FileCheck %s --check-prefix=NO-PTXAS
 // RUN: not fa-opt %s --report-json 2>&1 | FileCheck %s --check-prefix=NOT-REPORT
 // RUN: not fa-opt %s --emit=mlir --target=cpu --report-device=x 2>&1 | FileCheck %s --check-prefix=NOT-DEVICE
 // RUN: not fa-opt %s --emit=report --shape=2,8,8,1024 2>&1 | FileCheck %s --check-prefix=SHAPE
@@ -25,36 +25,38 @@
 // STANDARD: workspace f_scores_ws: 67108864 bytes, O(N^2)
 // STANDARD: memory: 109051904 bytes, O(N^2) (419430400 bytes at twice the lengths)
 
-// Up to 1024 queries a launch takes the variant for them. Row tiles of 128 see 1, 2, ... 8 key tiles of 128, in 16 heads;
+// Up to 1024 queries a launch takes the variant for them, where heads have more than 64 columns. Row tiles of 128 see 1, 2, ... 8 key tiles of 128, in 16 heads;
 // of the pairs, 1024 * 1025 / 2 a head are visible. Each row tile loads its queries, and 1 to 8 tiles of keys and of
-// values; with what it stores, that is 2 + 2 * 4.5 tiles of 16384 bytes for 128 of them.
-// RUN: fa-opt %s --emit=report --shape=2,8,8,1024,1024 --target=sm_90a | FileCheck %s --check-prefix=GPU
+// values; with what it stores, that is 2 + 2 * 4.5 tiles of 32768 bytes for 128 of them.
+// RUN: sed 's/x64x/x128x/g' %s > %t.128.mlir
+// RUN: fa-opt %t.128.mlir --emit=report --shape=2,8,8,1024,1024 --target=sm_90a | FileCheck %s --check-prefix=GPU
 // GPU: entry @f for sm_90a, variant short: at most 1024 queries
-// GPU: tiles 128 x 128 x 64, bf16: tensor<128x64xbf16> x tensor<128x64xbf16> transposed
+// GPU: tiles 128 x 128 x 128, bf16: tensor<128x128xbf16> x tensor<128x128xbf16> transposed
 // GPU: 12 warps, products by wgmma, 2 stages, {{[0-9]+}} of 232448 bytes of shared memory
 // GPU: role load: 4 warps
 // GPU: role compute: 8 warps
-// GPU: ring: 2 x 128x64xbf16
-// GPU: work: 2.416e+09 FLOP of products in visited tiles, 2.15e+09 in visible pairs (1.124 of it visited)
-// GPU: L2: 2.307e+07 bytes by tiles; HBM: standard attention 2.097e+08 (9.1 times), at least 8.389e+06 (25.0 times)
+// GPU: ring: 2 x 128x128xbf16
+// GPU: work: 4.832e+09 FLOP of products in visited tiles, 4.299e+09 in visible pairs (1.124 of it visited)
+// GPU: L2: 4.614e+07 bytes by tiles; HBM: standard attention 2.181e+08 (4.7 times), at least 1.678e+07 (13.0 times)
 // GPU: intensity: 256.2 FLOP a byte of inputs and outputs, 93.2 a byte of tiles
 // GPU: rates of H200 ({{.*}} TFLOP/s, 4.2 TB/s): tensor cores
 // GPU: bound by {{.*}} ms estimated
 
-// RUN: fa-opt %s --emit=report --report-json --shape=2,8,8,1024,1024 --target=sm_90a > %t.json
-// RUN: %python %S/Inputs/check_report.py %t.json "e['variant']['name'] == 'short'" "c['visited_flops'] == 36 * 128 * 128 * 4 * 64 * 16" \
-// RUN:   "c['visible_flops'] == 1024 * 1025 / 2 * 4 * 64 * 16" "c['l2_bytes'] == 11 * 16384 * 128" \
-// RUN:   "c['standard_bytes'] == 4 * 2097152 + 2 * 6 * 16 * 1024 * 1024" "s['stages'] == 2" "s['products_by'] == 'wgmma'" \
+// RUN: fa-opt %t.128.mlir --emit=report --report-json --shape=2,8,8,1024,1024 --target=sm_90a > %t.json
+// RUN: %python %S/Inputs/check_report.py %t.json "e['variant']['name'] == 'short'" "c['visited_flops'] == 36 * 128 * 128 * 4 * 128 * 16" \
+// RUN:   "c['visible_flops'] == 1024 * 1025 / 2 * 4 * 128 * 16" "c['l2_bytes'] == 11 * 32768 * 128" \
+// RUN:   "c['standard_bytes'] == 4 * 4194304 + 2 * 6 * 16 * 1024 * 1024" "s['stages'] == 2" "s['products_by'] == 'wgmma'" \
 // RUN:   "e['shape'] == {'B': 2, 'Hq': 8, 'Hk': 8, 'Sq': 1024, 'Sk': 1024}" "e['target'] == 'sm_90a'" "e['memory']['order'] == 1"
 
 // Above, row tiles of 192: 11 of them at 1025.
-// RUN: fa-opt %s --emit=report --shape=2,8,8,1025,1025 --target=sm_90a | FileCheck %s --check-prefix=MAIN
+// RUN: fa-opt %t.128.mlir --emit=report --shape=2,8,8,1025,1025 --target=sm_90a | FileCheck %s --check-prefix=MAIN
 // MAIN: variant main: more than 1024 queries
-// MAIN: tiles 192 x 128 x 64
+// MAIN: tiles 192 x 80 x 128
 // MAIN: role compute: 12 warps
 
-// Tiles that are asked for serve all lengths.
-// RUN: fa-opt %s --emit=report --shape=2,8,8,512,512 --target=sm_90a --tile-rows=128 --tile-warps=8 | FileCheck %s --check-prefix=ASKED
+// Tiles that are asked for serve all lengths, and those of 64 columns.
+// RUN: fa-opt %s --emit=report --shape=2,8,8,512,512 --target=sm_90a | FileCheck %s --check-prefix=ASKED
+// RUN: fa-opt %t.128.mlir --emit=report --shape=2,8,8,512,512 --target=sm_90a --tile-rows=128 --tile-warps=8 | FileCheck %s --check-prefix=ASKED
 // ASKED: variant main: always
 // RUN: fa-opt %s --emit=report --shape=2,8,8,512,512 --target=sm_90a --unaligned | FileCheck %s --check-prefix=UNALIGNED
 // UNALIGNED: variant unaligned: tensors that are not aligned to 16 bytes

@@ -336,6 +336,16 @@ const Case kFaults[] = {
      "begins at -16 of a slice along dimension 0, of which the TMA copies nothing before its "
      "beginning",
      "// early"},
+    {"CopyOverFrontSlice",
+     kLoweredRoles,
+     {{"// copy", "%c12 = arith.constant 12 : index\n"
+                  "%part = tile.slice %w dim 0 from %c16 size %c12 front : !v -> !v\n"
+                  "%early = arith.subi %j, %c1 : index\n"
+                  "tile.copy %part[%early, %c0] dims [0, 1] to %s copy(tma) signal %full[%stage] : "
+                  "!v, !slot, !bars // early"}},
+     "begins at -1 of a slice along dimension 0 and ends at 15, behind its 12: the TMA clips it at "
+     "one end only",
+     "// early"},
     {"VectorWithin16Bytes",
      kLoweredRoles,
      {{"// full", FULL_AND_VECTORS}, {"// expect", EXPECT_VECTOR}, {"// copy", COPY_VECTOR("%c1")}},
@@ -450,6 +460,13 @@ const Case kFaults[] = {
      {{"// out", "tile.bulk_store %s to %y[%i, %c0] dims [0, 1] rows(32) : !out, !v // half"}},
      "copies 128 rows in boxes of 32, one by each warpgroup, but 8 warps run it",
      "// half"},
+    {"BulkStorePartlyBefore",
+     kBulkStore,
+     {{"// out", "%early = arith.subi %i0, %c128 : index\n"
+                 "%odd = arith.addi %early, %c1 : index\n"
+                 "tile.bulk_store %s to %y[%odd, %c0] dims [0, 1] rows(64) : !out, !v // early"}},
+     "begins at row -127, so a box of 64 rows is in part before the first one",
+     "// early"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, PlantedRolesFault, testing::ValuesIn(kFaults),

@@ -198,7 +198,7 @@ private:
 
   //===--- The TMA (TensorMaps.cpp) ---===//
   void setMapAttributes(unsigned argument);
-  Value unitOf(tile::SliceOp slice, OperandRange indices, bool atUse);
+  Value unitOf(tile::SliceOp slice, OperandRange indices, Value row, bool atUse);
   LogicalResult forEachBox(Operation *op, tile::SlotType slot, Value mapped, Value memory,
                            OperandRange indices, ArrayRef<int64_t> dims, Value row,
                            function_ref<void(int64_t, ArrayRef<Value>)> body);

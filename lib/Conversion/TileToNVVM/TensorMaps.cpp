@@ -36,7 +36,12 @@
 // so rows at or after the slice's end are out of the map's M rows. The stride of `back` is 2^34 -
 // s: M steps are 2^64 - M s bytes, which take the M rows too many back, for addresses are added up
 // modulo 2^64. (A map that begins M rows before its view does without `back`, but a device takes an
-// illegal address for a beginning where no memory is mapped.) A head or a batch out of range would
+// illegal address for a beginning where no memory is mapped.) Of a tile that begins before the
+// slice, at r < 0, and ends in it, row r is at
+//
+//   (column, row = r, unit = (b s + h t + ..) / 16, back = 0, panel)
+//
+// so rows before the slice's first are out of the map. A head or a batch out of range would
 // be another's row, so its unit is -1, which is out of the map. Coordinates have 32 bits: a launch
 // sees to it that units are less than 2^31 (isMappable).
 //
@@ -44,6 +49,7 @@
 
 #include "Emitter.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Support/SliceMaps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -58,15 +64,15 @@ void Emitter::setMapAttributes(unsigned argument) {
   kernel.setArgAttr(argument, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
 }
 
-/// Emit the unit of a map of slices at which the slice ends, in the head and batch of the indices;
-/// `atUse`, nothing of it is computed before a loop.
-Value Emitter::unitOf(tile::SliceOp slice, OperandRange indices, bool atUse) {
+/// Emit the unit of a map of slices at which the slice's `row` is, in the head and batch of the
+/// indices; `atUse`, nothing of it is computed before a loop.
+Value Emitter::unitOf(tile::SliceOp slice, OperandRange indices, Value row, bool atUse) {
   const ViewParts &view = views[slice.getResult()];
   int64_t rows = slice.getDim(), perUnit = kSliceUnit * 8 / view.element.getIntOrFloatBitWidth();
   Value elements, inside;
   for (int64_t d = 0; d <= rows; ++d) {
-    Value index = d < rows ? get(indices[d])
-                           : b.createOrFold<arith::AddIOp>(get(slice.getStart()), view.sizes[d]);
+    Value index =
+        d < rows ? get(indices[d]) : b.createOrFold<arith::AddIOp>(get(slice.getStart()), row);
     if (atUse)
       index = toI64(pinToUse(arith::TruncIOp::create(b, b.getI32Type(), index)));
     if (d < rows)
@@ -123,9 +129,21 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, Value mapp
     // Of what goes out after a loop, nothing takes registers from that.
     bool atUse = static_cast<bool>(row);
     Value size = atUse ? pinToUse(coordinate(slice.getSize())) : coordinate(slice.getSize());
-    Value before = arith::SubIOp::create(b, i32(kSliceRows), size);
-    firstRow = arith::AddIOp::create(b, before, arith::MinUIOp::create(b, firstRow, size));
-    others = {unitOf(slice, indices, atUse), i32(kSliceRows)};
+    Value most = i32(kSliceRows);
+    Value clipped = arith::AddIOp::create(b, arith::SubIOp::create(b, most, size),
+                                          arith::MinUIOp::create(b, firstRow, size));
+    Value last = views[slice.getResult()].sizes[slice.getDim()];
+    if (slice.getFront()) {
+      Value before = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstRow, i32(0));
+      auto unlessBefore = [&](Value otherwise, Value value) -> Value {
+        return arith::SelectOp::create(b, before, otherwise, value);
+      };
+      clipped = unlessBefore(firstRow, clipped);
+      most = unlessBefore(i32(0), most);
+      last = unlessBefore(i64(0), last);
+    }
+    firstRow = clipped;
+    others = {unitOf(slice, indices, last, atUse), most};
   } else {
     for (int64_t d = last - 1; d-- > 0;)
       others.push_back(coordinate(indices[d]));
@@ -207,18 +225,24 @@ LogicalResult Emitter::emitBulkStore(tile::BulkStoreOp op) {
   Value from = get(op.getSlot()), map = get(op.getMap()), mine = copiesOut();
   from = arith::AddIOp::create(
       b, from, arith::MulIOp::create(b, group, i32(rows * slot.getLayout().getBytes())));
-  LogicalResult done = forEachBox(
-      op, slot, op.getMap(), op.getDestination(), op.getIndices(), op.getDims(),
-      arith::MulIOp::create(b, group, i32(rows)), [&](int64_t panel, ArrayRef<Value> place) {
-        std::string constraints = "r,l,b";
-        std::string at = placeOf(3, place.size(), constraints);
-        SmallVector<Value> operands{from, map, mine};
-        operands.append(place.begin(), place.end());
-        std::string offset = panel ? "+" + std::to_string(panel * panelBytes(slot)) : "";
-        ptx("@$2 cp.async.bulk.tensor." + std::to_string(place.size()) +
-                "d.global.shared::cta.bulk_group [$1, " + at + "], [$0" + offset + "];",
-            constraints + ",~{memory}", {}, operands, true);
-      });
+  Value row = arith::MulIOp::create(b, group, i32(rows));
+  if (Value start = op.getIndices()[op.getDims()[0]]; !tile::isNonNegative(start)) {
+    Value first = arith::TruncIOp::create(b, b.getI32Type(), get(start));
+    first = arith::AddIOp::create(b, first, row);
+    mine = both(mine, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, first, i32(0)));
+  }
+  LogicalResult done =
+      forEachBox(op, slot, op.getMap(), op.getDestination(), op.getIndices(), op.getDims(), row,
+                 [&](int64_t panel, ArrayRef<Value> place) {
+                   std::string constraints = "r,l,b";
+                   std::string at = placeOf(3, place.size(), constraints);
+                   SmallVector<Value> operands{from, map, mine};
+                   operands.append(place.begin(), place.end());
+                   std::string offset = panel ? "+" + std::to_string(panel * panelBytes(slot)) : "";
+                   ptx("@$2 cp.async.bulk.tensor." + std::to_string(place.size()) +
+                           "d.global.shared::cta.bulk_group [$1, " + at + "], [$0" + offset + "];",
+                       constraints + ",~{memory}", {}, operands, true);
+                 });
   ptx("cp.async.bulk.commit_group;", "~{memory}", {}, {}, true);
   return done;
 }

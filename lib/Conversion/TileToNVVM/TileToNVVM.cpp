@@ -441,7 +441,10 @@ LogicalResult Emitter::emit(Operation *op) {
         return success();
       })
       .Case([&](DimOp op) {
-        set(op, views[op.getView()].sizes[op.getDim()]);
+        Value size = views[op.getView()].sizes[op.getDim()];
+        if (op->hasAttr(TileDialect::kAtUseAttr))
+          size = toI64(pinToUse(arith::TruncIOp::create(b, b.getI32Type(), size)));
+        set(op, size);
         return success();
       })
       .Case([&](TransposeOp op) {

@@ -15,7 +15,7 @@
 // CHECK-COUNT-3:   arith.cmpi sle, %{{.*}}, %[[NUMBER]] : i32
 // CHECK:           scf.yield
 // A block without a row of its sequence visits no key.
-// CHECK:         %[[ANY:[a-z0-9_]+]] = arith.cmpi ult, %[[I:[a-z0-9_]+]], %{{.*}} : index
+// CHECK:         %[[ANY:[a-z0-9_]+]] = arith.cmpi slt, %[[I:[a-z0-9_]+]], %{{.*}} : index
 // CHECK:         %[[SK:[a-z0-9_]+]] = arith.select %[[ANY]], %{{.*}}, %{{.*}} : index
 // CHECK:         %[[ROWS:[a-z0-9_]+]] = tile.slice %[[Q]] dim 1 from
 // CHECK:         tile.load %[[ROWS]][%[[H]], %[[I]], %{{.*}}] dims [1, 2]

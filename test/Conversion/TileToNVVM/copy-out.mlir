@@ -122,3 +122,41 @@ tile.func @batches(%x: !tile.view<?x?x?x96xf16>, %n: index,
   tile.copy %part[%t, %n, %t, %c0] dims [2, 3] to %s copy(tma) signal %full[%c0] map(%m) : !tile.view<?x?x?x96xf16>, !tile.slot<64x96xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x96xf16, #sw>
   tile.return
 }
+
+// -----
+
+// A tile of a `front` slice that begins before it is there at its own rows, from the slice's first one on,
+// and what is stored of it are the boxes from that row on.
+#sw = #tile.swizzle<128>
+// CHECK-LABEL: llvm.func @front
+// CHECK: %[[ROW:.*]] = arith.trunci
+// CHECK: %[[END:.*]] = arith.addi
+// CHECK: %[[BEFORE:.*]] = arith.cmpi slt, %[[ROW]], %c0_i32
+// CHECK: %[[X:.*]] = arith.select %[[BEFORE]], %[[ROW]], %[[END]]
+// CHECK: %[[BACK:.*]] = arith.select %[[BEFORE]], %c0_i32{{[_0-9]*}}, %c1073741824_i32
+// CHECK: %[[LAST:.*]] = arith.select %[[BEFORE]], %c0_i64{{[_0-9]*}}, %{{.*}} : i64
+// CHECK: arith.addi %{{.*}}, %[[LAST]] : i64
+// CHECK: %[[UNIT:.*]] = arith.select
+// CHECK: cp.async.bulk.tensor.5d.shared::cluster{{.*}}[$0]{{.*}} %[[X]], %[[UNIT]], %[[BACK]], %c0_i32
+// CHECK: %[[MINE:.*]] = arith.andi %{{.*}} : i1
+// CHECK: %[[OWN:.*]] = arith.muli %{{.*}}, %c64_i32
+// CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %[[OWN]]
+// CHECK: %[[EXISTS:.*]] = arith.cmpi sge, %[[FIRST]], %c0_i32
+// CHECK: %[[STORED:.*]] = arith.andi %[[MINE]], %[[EXISTS]]
+// CHECK: "@$2 cp.async.bulk.tensor.5d.global{{.*}} %[[STORED]],
+tile.func @front(%x: !tile.view<?x?x64xf16>, %n: index,
+                 %m: !tile.tensor_map<128x64xf16, #sw> {tile.map_of = 0 : i64, tile.map_dims = [1, 2], tile.map_slices},
+                 %out: !tile.tensor_map<64x64xf16, #sw> {tile.map_of = 0 : i64, tile.map_dims = [1, 2], tile.map_slices}, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %early = arith.subi %t, %c64 : index
+  %r = tile.ring : !tile.ring<1 x 128x64xf16, #sw>
+  %full = tile.barriers arrivals(1) : !tile.barriers<1>
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 128x64xf16, #sw> -> !tile.slot<128x64xf16, #sw>
+  %part = tile.slice %x dim 1 from %n size %n front : !tile.view<?x?x64xf16> -> !tile.view<?x?x64xf16>
+  tile.copy %part[%c0, %early, %c0] dims [1, 2] to %s copy(tma) signal %full[%c0] map(%m) : !tile.view<?x?x64xf16>, !tile.slot<128x64xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<128x64xf16, #sw>
+  tile.bulk_store %s to %part[%c0, %early, %c0] dims [1, 2] rows(64) map(%out) : !tile.slot<128x64xf16, #sw>, !tile.view<?x?x64xf16>, !tile.tensor_map<64x64xf16, #sw>
+  tile.copy_out_wait
+  tile.return
+}

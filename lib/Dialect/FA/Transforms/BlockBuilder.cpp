@@ -267,7 +267,7 @@ void BlockBuilder::enter(MapBlocksOp block, Value query, Value key,
   keys = findPart(key, keyStarts, keyLengths);
   // A block without a row of the sequence visits no key, one without a key no row.
   Value &other = row ? keys.size : rows.size;
-  Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, first, partOf(axis).size);
+  Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, first, partOf(axis).size);
   named(any, row ? "any_rows" : "any_keys");
   Value visited = arith::SelectOp::create(b, loc, any, other, index(0));
   queryLength = named(row ? rows.size : visited, "sq");

@@ -29,8 +29,8 @@ tile.func @memory(%x: !tile.view<?x?xf32>, %table: !tile.view<16xbf16>, %flag: !
   %c0 = arith.constant 0 : index
   // CHECK: tile.slice %{{.*}} dim 0 from %{{.*}} size %{{.*}} : !tile.view<?x?xf32> -> !tile.view<?x?xf32>
   %rows = tile.slice %x dim 0 from %c0 size %h : !tile.view<?x?xf32> -> !tile.view<?x?xf32>
-  // CHECK: tile.slice %{{.*}} dim 0 from %{{.*}} size %{{.*}} : !tile.view<16xbf16> -> !tile.view<?xbf16>
-  %some = tile.slice %table dim 0 from %c0 size %h : !tile.view<16xbf16> -> !tile.view<?xbf16>
+  // CHECK: tile.slice %{{.*}} dim 0 from %{{.*}} size %{{.*}} front : !tile.view<16xbf16> -> !tile.view<?xbf16>
+  %some = tile.slice %table dim 0 from %c0 size %h front : !tile.view<16xbf16> -> !tile.view<?xbf16>
   // CHECK: tile.dim %{{.*}}, 1 : <?x?xf32>
   %n = tile.dim %x, 1 : !tile.view<?x?xf32>
   // CHECK: tile.load %{{.*}}[%{{.*}}] : !tile.view<16xbf16> -> bf16

@@ -73,6 +73,9 @@ def Tile_Dialect : Dialect {
     /// rows: a loop's other steps leave what it carries for these as it is, and where the
     /// condition of an if is false for these, both of its ways give them the same.
     static constexpr llvm::StringLiteral kRowDerivedAttr = "tile.row_derived";
+    /// Unit, on a tile.dim: what few ops compute of it is computed again where it is used, since
+    /// before a loop it would take a register for all of that. Others than GPUs ignore it.
+    static constexpr llvm::StringLiteral kAtUseAttr = "tile.at_use";
     /// Unit, on a function: what it is computed for bears an absolute error, so that a target may
     /// compute it by the form of RegionOps.def that has one. Others ignore it.
     static constexpr llvm::StringLiteral kAbsoluteErrorAttr = "tile.absolute_error";

@@ -47,7 +47,8 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
 
     `start` and `size` are not negative, and start + size is at most the source's size.
     What TMA copies from or to a slice begins in it or after it: of a tile of rows that
-    begins before, nothing is copied.
+    begins before, nothing is copied. With `front`, tiles may begin before it; those that do
+    end in it, and TMA copies what lies in it.
 
     Constraints:
     - (C1) The dimension exists.
@@ -55,7 +56,8 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
     - (C3) Of a source with an order, the dimension is that of rows, the last but one; `start` and
       `size` are multiples of a box's rows then.
 
-    Created by the rewrites of `fa` and by hand; removed with its tile.func.
+    Created by the rewrites of `fa` and by hand, `front` by `tile-align-blocks`; removed with its
+    tile.func.
 
     Example:
 
@@ -63,10 +65,11 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
     %s = tile.slice %x dim 1 from %first size %n : !tile.view<8x?x64xf32> -> !tile.view<8x?x64xf32>
     ```
   }];
-  let arguments = (ins Tile_Source:$source, I64Attr:$dim, Index:$start, Index:$size);
+  let arguments = (ins Tile_Source:$source, I64Attr:$dim, Index:$start, Index:$size,
+    UnitAttr:$front);
   let results = (outs Tile_Source:$result);
   let assemblyFormat = [{
-    $source `dim` $dim `from` $start `size` $size attr-dict `:` type($source) `->` type($result)
+    $source `dim` $dim `from` $start `size` $size (`front` $front^)? attr-dict `:` type($source) `->` type($result)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -197,7 +197,9 @@ def Tile_BulkStoreOp : Tile_SharedOp<"bulk_store", [AttrSizedOperandSegments]> {
     TMA, in boxes of `rows` rows: box w by warpgroup w of the role, whose
     warps have written it. The slot is read for some time yet: until it is
     released, or, if warps fill its ring, until they fill it again, which waits.
-    One thread of each warpgroup starts it, by the tensor map once there is one.
+    One thread of each warpgroup starts it, by the tensor map once there is one. A box before the
+    destination's first row is not copied. None lies in part before it, where a device takes a
+    store by TMA for an illegal instruction; that is not verified but by the interpreter.
 
     Constraints:
     - (C1) One index per dimension of the destination.

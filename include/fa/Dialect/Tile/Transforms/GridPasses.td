@@ -15,6 +15,40 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileAlignBlocks : Pass<"tile-align-blocks", "::mlir::tile::FuncOp"> {
+  let summary = "let blocks of rows end where the rows end";
+  let description = [{
+    Where n rows are no whole blocks of R, one block has fewer. Blocks that begin with row 0 make
+    that the last one, whose loop is the longest where bounds rise with the rows: warpgroups without
+    rows run, or wait for, all of its steps. This pass moves all blocks up by as many whole
+    warpgroups as the last one lacks, so that the first one lacks them, whose loop is the shortest:
+
+        x R    ->    x R - m,    m = R - 64 - 64 floor((n - 1) mod R / 64),    0 where n <= R
+
+    That is -m for block 0, whose m rows before 0 are out of range: they load 0, and nothing of
+    them is stored. Slices whose rows the block loads or stores become `front`.
+
+    A kernel is changed where R is a multiple of 64 beyond 64, and its only loop with products
+    begins at one place for all rows and ends at one that rises with them (`tile.row_derived`);
+    where tiles are loaded from the first row on; and where what else is computed from it are sums,
+    differences, minima, maxima and comparisons of signed integers, positions and random bits,
+    which are right below row 0, too. Not where vectors or numbers are loaded by the row.
+
+    Requires: blocks of R rows, from multiples of R on, whose tiles are stored from their first row
+    on. Numerics: exact. Memory: none.
+
+    Example (`test/Dialect/Tile/Transforms/Grid/align-blocks.mlir`):
+
+    ```mlir
+    %i = arith.muli %block, %c192 : index
+    // of %sq rows ->
+    %moved = arith.select %several, %rows_lacking, %c0 : index   // %sq > 192: 64 (2 - (%sq - 1) % 192 / 64)
+    %first = arith.subi %i, %moved : index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileSortGrid : Pass<"tile-sort-grid", "::mlir::ModuleOp"> {
   let summary = "start the work tiles with the longest loops first where memory says how long they are";
   let description = [{

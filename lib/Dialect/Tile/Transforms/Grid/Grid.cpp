@@ -113,7 +113,7 @@ Trend Trends::of(Value value) {
   return known[value] = trend;
 }
 
-Trend tile::trendOf(Value value, Value with) { return Trends(with).of(value); }
+Trend tile::trendOf(Value value, Value with, bool pieces) { return Trends(with, pieces).of(value); }
 
 Trend tile::trendOfLoops(FuncOp func, Value id, bool pieces) {
   Trends trends(id, pieces);
@@ -123,6 +123,22 @@ Trend tile::trendOfLoops(FuncOp func, Value id, bool pieces) {
         both(trend, both(trends.of(loop.getUpperBound()), flip(trends.of(loop.getLowerBound()))));
   });
   return trend;
+}
+
+StoredRows tile::storedRowsOf(FuncOp func) {
+  StoredRows rows;
+  bool same = true;
+  func.walk([&](StoreOp store) {
+    auto type = dyn_cast<RankedTensorType>(store.getValue().getType());
+    if (!type || store.getDims().empty()) {
+      same = false;
+      return;
+    }
+    StoredRows mine{store.getIndices()[store.getDims().front()], type.getDimSize(0)};
+    same &= !rows.first || (rows.first == mine.first && rows.count == mine.count);
+    rows = mine;
+  });
+  return same ? rows : StoredRows();
 }
 
 //===----------------------------------------------------------------------===//

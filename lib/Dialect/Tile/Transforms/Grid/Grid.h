@@ -16,11 +16,18 @@ namespace mlir::tile {
 /// A trend: the way in which a number changes as another one grows, mostly an id.
 enum class Trend { constant, rises, falls, unknown };
 
-/// Return how the value changes with another one that it is computed from.
-Trend trendOf(Value value, Value with);
-/// Return how the trip counts of all loops of the program change with the id; in `pieces`, as if
+/// Return how the value changes with another one that it is computed from; in `pieces`, as if
 /// memory held the same number everywhere, and conditions chose the same.
+Trend trendOf(Value value, Value with, bool pieces = false);
+/// Return how the trip counts of all loops of the program change with the id.
 Trend trendOfLoops(FuncOp func, Value id, bool pieces = false);
+
+/// The rows of all tiles that a program stores, from a first one on; null if they differ.
+struct StoredRows {
+  Value first;
+  int64_t count = 0;
+};
+StoredRows storedRowsOf(FuncOp func);
 
 /// Return whether two kernels may run at once, or in the other order.
 bool areIndependent(FuncOp a, FuncOp b);

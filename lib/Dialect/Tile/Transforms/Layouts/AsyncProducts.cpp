@@ -162,7 +162,7 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
     return "its view is a slice whose rows have a length that launches say";
   if (known && divisorOf(indices.back()) % (kPanelBytes / bytes) != 0)
     return "its columns do not start at a multiple of 128 bytes";
-  if (slice && !isNonNegative(indices[rank - 2]))
+  if (slice && !slice.getFront() && !isNonNegative(indices[rank - 2]))
     return "its rows may begin before its view, a slice, where TMA finds those of another";
   return "";
 }

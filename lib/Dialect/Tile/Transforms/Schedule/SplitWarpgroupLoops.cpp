@@ -43,41 +43,13 @@ using namespace mlir;
 using namespace mlir::tile;
 
 //===----------------------------------------------------------------------===//
-// 1. Rows
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct Rows {
-  Value first;
-  int64_t count = 0;
-};
-} // namespace
-
-/// Return the rows of all tiles that the program stores; no first row if they differ.
-static Rows rowsOf(FuncOp func) {
-  Rows rows;
-  bool same = true;
-  func.walk([&](StoreOp store) {
-    auto type = dyn_cast<RankedTensorType>(store.getValue().getType());
-    if (!type || store.getDims().empty()) {
-      same = false;
-      return;
-    }
-    Rows mine{store.getIndices()[store.getDims().front()], type.getDimSize(0)};
-    same &= !rows.first || (rows.first == mine.first && rows.count == mine.count);
-    rows = mine;
-  });
-  return same ? rows : Rows();
-}
-
-//===----------------------------------------------------------------------===//
 // 2 and 3. Numbers of the tile and of the warpgroup
 //===----------------------------------------------------------------------===//
 
 namespace {
 
 struct Numbers {
-  Numbers(Rows rows, scf::ForOp loop) : rows(rows), loop(loop) {}
+  Numbers(StoredRows rows, scf::ForOp loop) : rows(rows), loop(loop) {}
 
   /// Collect what computes the value; false if it may depend on ids in other ways.
   bool collect(Value value);
@@ -91,7 +63,7 @@ private:
   Value getOnlySpan(Operation *op);
   bool isLoadedForAll(Value value);
 
-  Rows rows;
+  StoredRows rows;
   scf::ForOp loop;
   /// Hold what depends on the rows, in the order of uses.
   llvm::SetVector<Operation *> ops;
@@ -219,7 +191,7 @@ struct SplitWarpgroupLoops : tile::impl::TileSplitWarpgroupLoopsBase<SplitWarpgr
   using Base::Base;
 
   void runOnOperation() override;
-  void divide(scf::ForOp loop, Rows rows, ArrayRef<scf::IfOp> ifs);
+  void divide(scf::ForOp loop, StoredRows rows, ArrayRef<scf::IfOp> ifs);
 };
 
 } // namespace
@@ -236,7 +208,7 @@ static bool readsOnceAStep(scf::ForOp loop) {
               .wasInterrupted();
 }
 
-void SplitWarpgroupLoops::divide(scf::ForOp loop, Rows rows, ArrayRef<scf::IfOp> ifs) {
+void SplitWarpgroupLoops::divide(scf::ForOp loop, StoredRows rows, ArrayRef<scf::IfOp> ifs) {
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
   Value exact = beforeRounding(lower, step);
   Numbers bounds(rows, loop);
@@ -300,7 +272,7 @@ void SplitWarpgroupLoops::runOnOperation() {
     else if (auto branch = dyn_cast<scf::IfOp>(op))
       ifs.push_back(branch);
   });
-  Rows rows = rowsOf(func);
+  StoredRows rows = storedRowsOf(func);
   if (loops.size() == 1 && loops.front()->getParentOp() == func && hasProducts(loops.front()) &&
       readsOnceAStep(loops.front()) && rows.first && rows.count > kRowsOfGroup &&
       rows.count == rowsOfWarps(func))

@@ -28,7 +28,7 @@
 // CHECK:        tile.store %{{.*}}, %[[DQ]]
 // CHECK:      %[[ZEROS:.*]] = fa.map_blocks @packed_backward_keys_zero over(%[[Q]], %[[K:[a-z0-9]+]]) axes(b, hk by 128) {{.*}} -> tensor<1x8x?xf32>
 // CHECK:      %[[PARTS:.*]]:3 = fa.map_blocks @packed_backward_keys over(%[[K]]) starts(%[[CU]]) inits(%[[ZEROS]]) axes(hk, keys by ?)
-// CHECK:        %[[ANY:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : index
+// CHECK:        %[[ANY:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : index
 // CHECK:        arith.select %[[ANY]], %{{.*}}, %{{.*}} : index
 // CHECK:        %[[PART:.*]] = tile.slice %{{.*}} dim 2 from %{{.*}} size %{{.*}} : !tile.view<1x8x?xf32>
 // CHECK-NEXT:   tile.store %{{.*}}, %[[PART]]

@@ -197,13 +197,19 @@ tile.func @slices(%x: !tile.view<?x?x64xf16> {tile.align = 16 : i64}, %y: !tile.
   // CHECK: copy(cp_async)
   // expected-remark @+1 {{64x64xf16 to shared memory by cp_async", Reason="its rows may begin before its view, a slice, where TMA finds those of another"}}
   %b = tile.load %part[%t, %before, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<64x64xf16>
+  // Rows before a slice that says so are clipped.
+  %front = tile.slice %x dim 1 from %from size %c64 front : !tile.view<?x?x64xf16> -> !tile.view<?x?x64xf16>
+  // CHECK: copy(tma)
+  // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
+  %f = tile.load %front[%t, %before, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<64x64xf16>
   // Batches need no dimension of the map.
   %first = tile.slice %y dim 2 from %c0 size %from : !tile.view<?x?x?x64xf16> -> !tile.view<?x?x?x64xf16>
   // CHECK: copy(tma)
   // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
   %c = tile.load %first[%t, %c0, %c0, %c0] dims [2, 3] : !tile.view<?x?x?x64xf16> -> tensor<64x64xf16>
   %s = tile.dot %a, %b, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
-  %r = tile.dot %a, %c, %s transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+  %u = tile.dot %a, %c, %s transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+  %r = tile.dot %a, %f, %u transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
   tile.store %r, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
   tile.return
 }
