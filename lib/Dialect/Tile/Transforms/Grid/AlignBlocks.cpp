@@ -15,7 +15,6 @@
 
 #include "Grid.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
-#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
@@ -57,10 +56,10 @@ static bool isSigned(Operation *op) {
 static Operation *findObstacle(const StoredRows &rows, llvm::SetVector<SliceOp> &slices) {
   SmallVector<Value> worklist{rows.first};
   llvm::DenseSet<Value> seen;
-  auto isOfRows = [&](Value view, OperandRange indices, ArrayRef<int64_t> dims, Value value,
-                      int64_t rank) {
-    if (value != rows.first || rank < 2 || cast<ViewType>(view.getType()).getOrder() ||
-        llvm::count(indices, value) != 1 || indices[dims.front()] != value)
+  // Return whether a tile begins at the first row, and with its own first dimension.
+  auto isOfRows = [&](Value view, OperandRange indices, ArrayRef<int64_t> dims) {
+    if (cast<ViewType>(view.getType()).getOrder() || llvm::count(indices, rows.first) != 1 ||
+        indices[dims.front()] != rows.first)
       return false;
     if (auto slice = view.getDefiningOp<SliceOp>())
       slices.insert(slice);
@@ -74,12 +73,14 @@ static Operation *findObstacle(const StoredRows &rows, llvm::SetVector<SliceOp> 
       Operation *op = use.getOwner();
       if (auto load = dyn_cast<LoadOp>(op)) {
         auto tile = dyn_cast<RankedTensorType>(load.getType());
-        if (!tile || !isa<ViewType>(load.getSource().getType()) ||
-            !isOfRows(load.getSource(), load.getIndices(), load.getDims(), value, tile.getRank()))
+        if (value != rows.first || !tile || tile.getRank() < 2 ||
+            !isa<ViewType>(load.getSource().getType()) ||
+            !isOfRows(load.getSource(), load.getIndices(), load.getDims()))
           return op;
       } else if (auto store = dyn_cast<StoreOp>(op)) {
         // A vector is stored element by element, those in range.
-        if (!isOfRows(store.getDestination(), store.getIndices(), store.getDims(), value, 2))
+        if (value != rows.first ||
+            !isOfRows(store.getDestination(), store.getIndices(), store.getDims()))
           return op;
       } else if (isa<IotaOp, BroadcastOp, RandomBitsOp, scf::IfOp, scf::ForOp>(op)) {
         // Tiles of positions, or of bits at them, whatever those of no row are; conditions; bounds.
