@@ -21,10 +21,10 @@ class ShortVariant : public CUDA {
 protected:
   void TearDown() override { fa_program_free(program); }
 
-  /// Compile causal attention: of sequences in a row, or padded ones of lengths; `attributes` are
-  /// of the starts, or lengths.
+  /// Compile causal attention of heads of 96: of sequences in a row, or padded ones of lengths;
+  /// `attributes` are of the starts, or lengths.
   void compile(bool row, const std::string &attributes = "") {
-    std::string tensor = row ? "tensor<?x?x128xbf16>" : "tensor<?x?x?x128xbf16>",
+    std::string tensor = row ? "tensor<?x?x96xbf16>" : "tensor<?x?x?x96xbf16>",
                 sums = row ? "tensor<?x?xf32>" : "tensor<?x?x?xf32>", list = "tensor<?xi32>";
     std::string types = "(" + tensor + ", " + tensor + ", " + tensor + ", " + list + ", " + list +
                         ") -> (" + tensor + ", " + sums + ")";
@@ -44,7 +44,7 @@ protected:
 
   /// Launch with so many sequences, and queries: all of a row, or those of each sequence.
   bool takesIt(bool row, int64_t sequences, int64_t queries) {
-    const int64_t padded[] = {sequences, 2, queries, 128}, inRow[] = {2, queries, 128},
+    const int64_t padded[] = {sequences, 2, queries, 96}, inRow[] = {2, queries, 96},
                   numbers[] = {row ? sequences + 1 : sequences};
     void *memory = reinterpret_cast<void *>(uintptr_t(1) << 40);
     fa_tensor tensor{memory, FA_BF16, row ? 3 : 4, row ? inRow : padded, nullptr, 0},

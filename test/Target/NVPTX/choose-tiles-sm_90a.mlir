@@ -23,6 +23,35 @@ func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "
 
 // -----
 
+// Sequences in a row, of more than 96 columns, have one line at every length.
+!q = tensor<?x?x128xbf16>
+!w = tensor<?x?x256xbf16>
+!n = tensor<?x?x96xbf16>
+!s = tensor<?xi32>
+// CHECK: func.func @in_a_row({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}
+// SHORT: func.func @in_a_row({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}
+func.func @in_a_row(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}, %s: !s {fa.name = "s"}) -> (!q {fa.name = "o"}) {
+// REMARK: Decision="tiles of 192 rows and 64 keys for 12 warps, and 4 that load"
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal] sequences(query_starts(%s) key_starts(%s)) : (!q, !q, !q, !s, !s) -> !q
+  return %o : !q
+}
+// CHECK: func.func @in_a_row_wide({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+// SHORT: func.func @in_a_row_wide({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+func.func @in_a_row_wide(%q: !w {fa.name = "q"}, %k: !w {fa.name = "k"}, %v: !w {fa.name = "v"}, %s: !s {fa.name = "s"}) -> (!w {fa.name = "o"}) {
+// REMARK: Decision="tiles of 128 rows and 64 keys for 8 warps, and 4 that load"
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal] sequences(query_starts(%s) key_starts(%s)) : (!w, !w, !w, !s, !s) -> !w
+  return %o : !w
+}
+// CHECK: func.func @in_a_row_narrow({{.*}}fa.tiles = {{{.*}}keys = 96 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}
+// SHORT: func.func @in_a_row_narrow({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+func.func @in_a_row_narrow(%q: !n {fa.name = "q"}, %k: !n {fa.name = "k"}, %v: !n {fa.name = "v"}, %s: !s {fa.name = "s"}) -> (!n {fa.name = "o"}) {
+// REMARK: Decision="tiles of 192 rows and 96 keys for 12 warps, and 4 that load"
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal] sequences(query_starts(%s) key_starts(%s)) : (!n, !n, !n, !s, !s) -> !n
+  return %o : !n
+}
+
+// -----
+
 // Parts of panels are no obstacle.
 !q = tensor<?x?x?x80xf16>
 // CHECK: func.func @f({{.*}}fa.tiles = {keys = 112 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}

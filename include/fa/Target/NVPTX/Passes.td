@@ -88,7 +88,8 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     With `short-sequences`, light and long ones have 128 x 128 up to head dimension 128, and
     128 x 64 above: of sequences of up to 1024 queries, less of the tiles lies outside
     or above the diagonal. A program of heads of more than 64 columns has both as variants, and
-    the launch chooses, of sequences in a row by the mean of their queries.
+    the launch chooses, of sequences in a row by the mean of their queries. Sequences in a row
+    of heads of more than 96 columns have 192 x 64 and, above 128, 128 x 64 at every length.
 
     Requires: `fa.attention`. Ensures: `fa.tiles` on every entry that holds one.
 
