@@ -109,7 +109,7 @@ constexpr Tiles kShortTable[] = {{2, 128, kLong, 128, 128, 8}, {2, 256, kLong, 1
 // the mean, 128 x 128 tiles, and with these: 12 equal sequences 453 and 500, 20 369 and 397, 8 564
 // and 565, 32 322 and 317, 12 random ones 549 and 571, 64 269 and 287; at d = 256 12 equal ones 450
 // and 469, 12 random ones 538 and 553. At d = 64, 80 and 96 larger tiles stay ahead.
-constexpr int64_t kLargestOfPlainTiles = 96;
+constexpr int64_t kMostColumnsOfLargeTiles = 96;
 constexpr Tiles kSequencesTable[] = {{2, 128, kLong, 192, 64, 12}, {2, 256, kLong, 128, 64, 8}};
 
 // The same for masks that may hide tiles between visible ones, but for blocks of 128 rows or more:
@@ -214,6 +214,11 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned, int64_t block) 
   return pressureOfAll(pressure, regions, attention.hasDropout());
 }
 
+/// Return the larger one of both head dimensions.
+int64_t largestHeadDim(AttentionOp attention) {
+  return std::max(attention.getHeadDim(), attention.getValueHeadDim());
+}
+
 /// Return the first line of a table that serves the attention, null where none does. The code of a
 /// fallback stands beside a loop's that already takes most, or has its scores in one warpgroup.
 /// Tiles lie in blocks of `block` keys, if that is not 0.
@@ -221,7 +226,7 @@ const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned, 
                     int64_t block = 0) {
   Type element = getElementTypeOrSelf(attention.getQuery().getType());
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  int64_t headDim = std::max(attention.getHeadDim(), attention.getValueHeadDim());
+  int64_t headDim = largestHeadDim(attention);
   RegisterPressure pressure = pressureOf(attention, aligned, block);
   if (hasFallback(attention.getMask()))
     pressure = pressure >= kTwo ? kMost : async ? pressure : std::max(pressure, kMedium);
@@ -256,10 +261,8 @@ const Tiles *lookUpHoles(AttentionOp attention, bool aligned, int64_t &block) {
 
 /// Return the line for sequences in a row, or none; null where it is another program.
 const Tiles *lookUpSequences(AttentionOp attention, bool aligned) {
-  int64_t headDim = std::max(attention.getHeadDim(), attention.getValueHeadDim());
-  if (!attention.getQueryStarts() || headDim <= kLargestOfPlainTiles)
-    return nullptr;
-  return lookUp(kSequencesTable, attention, aligned, /*async=*/true);
+  bool serves = attention.getQueryStarts() && largestHeadDim(attention) > kMostColumnsOfLargeTiles;
+  return serves ? lookUp(kSequencesTable, attention, aligned, /*async=*/true) : nullptr;
 }
 
 /// Return whether the TMA can bring its tiles: rows of whole chunks of 16 bytes.
@@ -395,9 +398,8 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       line = lookUp(registers ? ArrayRef(kRegistersTable) : ArrayRef(kTable), attention, aligned,
                     /*async=*/false);
     if (!line)
-      return attention.emitError()
-             << "no tiles for " << element << " with head dimension "
-             << std::max(attention.getHeadDim(), attention.getValueHeadDim()) << " on " << target;
+      return attention.emitError() << "no tiles for " << element << " with head dimension "
+                                   << largestHeadDim(attention) << " on " << target;
     int64_t chosenWarps = warps ? warps : line->warps, chosenRows = rows ? rows : line->rows;
     int64_t blocks = requested(func, "blocks");
     if (!blocks)
@@ -446,7 +448,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
                           : async               ? "of asynchronous products"
                           : registers           ? "of operands in registers"
                                                 : "of sm_80",
-                          std::max(attention.getHeadDim(), attention.getValueHeadDim()));
+                          largestHeadDim(attention));
     bool below = narrower && attention.getHeadDim() <= kNarrowHead;
     if (narrower)
       remarkPassed(*this, attention.getLoc(), "tiles")
@@ -478,7 +480,7 @@ int64_t nvptx::getShortSequence(ModuleOp module, StringRef target) {
   module.walk([&](AttentionOp attention) {
     any = true;
     // Up to 64 columns 192 rows do better: causal of 384 to 1024 queries takes 6 to 11 % less.
-    bool gains = std::max(attention.getHeadDim(), attention.getValueHeadDim()) > 64;
+    bool gains = largestHeadDim(attention) > kNarrowHead;
     int64_t block = 0;
     all = all && gains && hasWholeChunks(attention) &&
           !lookUpHoles(attention, /*aligned=*/true, block) &&

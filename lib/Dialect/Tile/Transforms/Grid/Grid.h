@@ -19,7 +19,7 @@ enum class Trend { constant, rises, falls, unknown };
 /// Return how the value changes with another one that it is computed from; in `pieces`, as if
 /// memory held the same number everywhere, and conditions chose the same.
 Trend trendOf(Value value, Value with, bool pieces = false);
-/// Return how the trip counts of all loops of the program change with the id.
+/// Return the same of the trip counts of all loops of the program.
 Trend trendOfLoops(FuncOp func, Value id, bool pieces = false);
 
 /// The rows of all tiles that a program stores, from a first one on; null if they differ.
