@@ -56,7 +56,7 @@ struct Tiles {
 /// memory, but products of 64 columns or fewer wait for shared memory.
 constexpr Tiles kAsyncRows[] = {
     {2, 48, kMost, 128, 96, 8},     {2, 64, kBits, 128, 128, 8},    {2, 64, kTiles, 128, 64, 8},
-    {2, 64, kTensors, 128, 128, 8}, {2, 64, kMost, 128, 96, 8},     {2, 128, kBits, 128, 80, 8},
+    {2, 64, kTensors, 128, 128, 8}, {2, 64, kMost, 128, 96, 8},     {2, 128, kBits, 128, 64, 8},
     {2, 128, kTiles, 128, 64, 8},   {2, 128, kTensors, 128, 80, 8}, {2, 128, kMost, 128, 48, 8},
     {2, 192, kTensors, 128, 64, 8}, {2, 192, kMost, 128, 32, 8},    {2, 256, kMedium, 128, 64, 8},
     {2, 256, kBits, 128, 48, 8},    {2, 256, kTensors, 128, 64, 8}, {2, 256, kMost, 128, 32, 8},
