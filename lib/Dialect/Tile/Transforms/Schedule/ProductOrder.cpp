@@ -581,7 +581,8 @@ const ProductOrder *Search::chooseMeeting() {
 }
 
 /// Return the order of the fewest clocks of those that fit, of those that are as good the simplest
-/// one.
+/// one: products start as in the program, or, where registers are scarce, so that the fewest are
+/// live.
 const ProductOrder *Search::choose() const {
   // Two products in a chain: the second one later and nothing else, which is what was measured on a
   // device. What is simulated is not right by as little as others differ. Where slots are shared,
@@ -621,15 +622,23 @@ const ProductOrder *Search::choose() const {
   if (group == fewest.end())
     return nullptr;
   double most = group->second * (target.hasFunctions ? kSimplerOfFunctions : kSameClocks);
-  const ProductOrder *chosen = nullptr;
-  for (const ProductOrder &order : orders) {
-    bool asGood =
-        order.registers.most <= limit && order.clocks <= most && countLater(order) == group->first;
-    if (asGood && (!chosen || (order.stages == chosen->stages &&
-                               order.registers.mean < chosen->registers.mean)))
-      chosen = &order;
-  }
-  return chosen;
+  // The stages of the first order that is as good, and the fewest live registers of their orders.
+  SmallVector<const ProductOrder *> alike;
+  double mean = std::numeric_limits<double>::infinity();
+  for (const ProductOrder &order : orders)
+    if (order.registers.most <= limit && order.clocks <= most &&
+        countLater(order) == group->first &&
+        (alike.empty() || order.stages == alike.front()->stages)) {
+      alike.push_back(&order);
+      mean = std::min(mean, order.registers.mean);
+    }
+  // Products start as in the program, where that costs no more registers than so many.
+  constexpr double kLiveRegisters = 6;
+  auto isChosen = [&](const ProductOrder *order) {
+    bool scarce = target.hasFunctions || order->registers.most > target.registers;
+    return order->registers.mean <= mean + (scarce ? 0 : kLiveRegisters);
+  };
+  return *llvm::find_if(alike, isChosen);
 }
 
 /// Return one of the orders that start products in another order or in other stages than the best
