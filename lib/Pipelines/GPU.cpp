@@ -162,8 +162,10 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
 SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
   OpPassManager kernels(tile::FuncOp::getOperationName());
   populateKernelPipeline(kernels, target, ScheduleOptions());
-  // The first two end the phase before; the last one sees all kernels.
+  // The first ones are of phases before; the last one sees all kernels.
   SmallVector<StringRef> names = {"tile-align-blocks", "tile-sort-grid", "tile-order-workspaces"};
+  if (target.hasRoles())
+    names.insert(names.begin(), "fa-fuse-blocks");
   for (const Pass &pass : kernels.getPasses())
     if (llvm::is_contained(optionalPasses(), pass.getArgument()))
       names.push_back(pass.getArgument());

@@ -112,9 +112,13 @@ static void populateBlocks(OpPassManager &pm, const CompileOptions &options) {
 
 static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
   populateBlocks(pm, options);
-  if (nvptx::getTarget(options.target)) {
+  const nvptx::Target *gpu = nvptx::getTarget(options.target);
+  bool fuses = gpu && gpu->hasRoles() && options.aligned &&
+               !llvm::is_contained(getLeftOut(options), "fa-fuse-blocks");
+  if (gpu) {
     auto choice = tileOptions<GPUChooseBlockTilesOptions>(options);
     choice.tiles = options.alignedTiles;
+    choice.fusedColumns = fuses ? FAFuseBlocksOptions().columns : 0;
     pm.addPass(createGPUChooseBlockTiles(choice));
   }
   FATileAttentionOptions tiling;
@@ -122,6 +126,10 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   tiling.keys = options.keys;
   pm.addPass(createFATileAttention(tiling));
   clean(pm, options);
+  if (fuses) {
+    pm.addPass(createFAFuseBlocks());
+    clean(pm, options);
+  }
   verify(pm, "algorithm");
 }
 

@@ -15,6 +15,7 @@
 #include "RegisterPressure.h"
 #include "TileRules.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Support/Remarks.h"
@@ -352,7 +353,23 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       signalPassFailure();
   }
 
+  /// Return the kernel that can do what a block does for its rows.
+  MapBlocksOp findFused(MapBlocksOp block) {
+    MapBlocksOp reader = fusedColumns ? fa::findReaderOfRows(block, fusedColumns) : MapBlocksOp();
+    bool async = reader && isAsync(factsOf(reader), nvptx::getTarget(target), aligned);
+    return async ? reader : MapBlocksOp();
+  }
+
   LogicalResult choose(MapBlocksOp block) {
+    // Those of a reader are chosen where what it reads is.
+    if (block->hasAttr(FADialect::kTilesAttr))
+      return success();
+    if (MapBlocksOp reader = findFused(block)) {
+      if (failed(choose(reader)))
+        return failure();
+      block->setAttr(FADialect::kTilesAttr, reader->getAttr(FADialect::kTilesAttr));
+      return success();
+    }
     Facts facts = factsOf(block);
     const nvptx::Target *info = nvptx::getTarget(target);
     int64_t plain =

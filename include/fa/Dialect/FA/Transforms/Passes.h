@@ -8,9 +8,15 @@
 #ifndef FA_DIALECT_FA_TRANSFORMS_PASSES_H
 #define FA_DIALECT_FA_TRANSFORMS_PASSES_H
 
+#include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::fa {
+/// Return the kernel with products that reads all results of one without before any other does, for
+/// the same blocks of rows, where both load tiles of 2-byte elements and `columns` columns at most;
+/// null where there is none. Its blocks can compute these results.
+MapBlocksOp findReaderOfRows(MapBlocksOp block, int64_t columns);
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "fa/Dialect/FA/Transforms/Passes.h.inc"

@@ -296,4 +296,30 @@ def FATileAttention : Pass<"fa-tile-attention"> {
     "::mlir::tensor::TensorDialect"];
 }
 
+def FAFuseBlocks : Pass<"fa-fuse-blocks"> {
+  let summary = "compute what a kernel reads of its own rows in that kernel";
+  let description = [{
+    What: where a kernel with products reads, for its blocks of rows, what one without products
+    computed for these rows alone (gradients read the sums of O dO), and both have blocks of one
+    size, makes one kernel of them, which stores that for others as the first one did. What both
+    load is loaded once, and there is one launch less.
+
+    Requires: static tiles. Kernels whose tiles have other elements than those of 2 bytes, or more
+    than `columns` columns, stay: shared memory would not have a tile more.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/FA/Transforms/fuse-blocks.mlir`):
+
+    ```mlir
+    %sums = fa.map_blocks @f_prepare over(%q) axes(b, h, rows by 64) ...                   // gone
+    %r:2 = fa.map_blocks @f_rows over(%q) axes(b, h, rows by 64) ... {                     // has %sums
+      tile.store %sum, %view[%b, %h, %i] dims [2] : tensor<64xf32>, <?x?x?xf32>
+      %t = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>                 // was a load
+    ```
+  }];
+  let options = [Option<"columns", "columns", "int64_t", "128", "columns of the widest tile">];
+  let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect"];
+}
+
 #endif // FA_DIALECT_FA_TRANSFORMS_PASSES_TD

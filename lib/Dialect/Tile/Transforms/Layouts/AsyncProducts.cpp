@@ -182,8 +182,8 @@ bool tile::isReadBesideProducts(LoadOp load) {
   auto view = dyn_cast<ViewType>(load.getSource().getType());
   auto tile = dyn_cast<RankedTensorType>(load.getType());
   if (!view || !tile || tile.getRank() != 2 || !tile.hasStaticShape() ||
-      !isa<BlockArgument>(load.getSource()) || view.getOrder() || view.getRank() > kMostRank ||
-      !tile.getElementType().isIntOrFloat())
+      !isa<BlockArgument>(SliceOp::baseOf(load.getSource())) || view.getOrder() ||
+      view.getRank() > kMostRank || !tile.getElementType().isIntOrFloat())
     return false;
   // Matrices of these are read by one instruction. Wider ones would be in registers all at once,
   // where loads from memory stand at their uses.
@@ -198,7 +198,8 @@ bool tile::isReadBesideProducts(LoadOp load) {
     return isa_and_nonnull<scf::ForOp>(loop) &&
            !cast<scf::ForOp>(loop).getBody()->getOps<DotOp>().empty();
   };
-  bool beside = isOfProducts(load->getParentOp());
+  auto isInFront = [&](Operation &op) { return isOfProducts(&op) && load->isBeforeInBlock(&op); };
+  bool beside = isOfProducts(load->getParentOp()) || llvm::any_of(*load->getBlock(), isInFront);
   for (Operation *user : load->getUsers()) {
     if (isa<DotOp, TransposeOp>(user))
       return false;

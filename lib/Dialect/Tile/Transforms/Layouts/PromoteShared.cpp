@@ -241,6 +241,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
   FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1, bool ones = false,
                             int64_t readers = 1);
   LogicalResult orderAccesses();
+  SmallVector<LoadOp> findAlike(LoadOp load);
   LogicalResult promoteLoad(LoadOp load);
   LogicalResult promoteBeside(LoadOp load);
   LogicalResult promoteOperand(ArrayRef<OpOperand *> uses);
@@ -252,6 +253,8 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
   Value putValue(OpBuilder &b, Location loc, Value ring, Value tile);
 
   Operation *lastRing = nullptr;
+  /// Hold the loads that are gone since rings have their tiles.
+  DenseSet<Operation *> brought;
   /// Say that there are roles, so that several can read a ring.
   bool hasRoles = false;
   bool async = false;
@@ -332,7 +335,7 @@ static void readSlot(OpBuilder &b, LoadOp load, GetOp get, ArrayRef<OpOperand *>
       use->set(get);
     } else {
       b.setInsertionPoint(reader);
-      auto read = ReadOp::create(b, load.getLoc(), load.getResult().getType(), get);
+      auto read = ReadOp::create(b, load.getLoc(), use->get().getType(), get);
       use->set(read.getValue());
       reader = read;
     }
@@ -348,6 +351,18 @@ static void readSlot(OpBuilder &b, LoadOp load, GetOp get, ArrayRef<OpOperand *>
   ReleaseOp::create(b, load.getLoc(), get);
 }
 
+/// Return the load and the others that load the same tile in its block, to other layouts.
+SmallVector<LoadOp> PromoteShared::findAlike(LoadOp load) {
+  SmallVector<LoadOp> alike = {load};
+  if (async)
+    llvm::copy_if(load->getBlock()->getOps<LoadOp>(), std::back_inserter(alike), [&](LoadOp other) {
+      return other != load && isReadBesideProducts(other) &&
+             other->getOperands() == load->getOperands() && other.getDims() == load.getDims() &&
+             roleOf(other) == roleOf(load);
+    });
+  return alike;
+}
+
 LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
   Operation *around = load->getParentOp();
@@ -359,8 +374,10 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
                 return dot && dot.getOnes();
               });
   llvm::MapVector<StringRef, SmallVector<OpOperand *>> uses;
-  for (OpOperand &use : load.getResult().getUses())
-    uses[hasRoles ? roleOf(use.getOwner()) : StringRef(kCompute)].push_back(&use);
+  SmallVector<LoadOp> alike = findAlike(load);
+  for (LoadOp of : alike)
+    for (OpOperand &use : of.getResult().getUses())
+      uses[hasRoles ? roleOf(use.getOwner()) : StringRef(kCompute)].push_back(&use);
   FailureOr<Value> ring = makeRing(load, tile, async && inLoop ? 2 : 1, ones, uses.size());
   if (failed(ring))
     return failure();
@@ -383,7 +400,10 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
     auto get = GetOp::create(reader, nameAfter(loc, "_slot"), type.getSlot(), *ring, number);
     readSlot(reader, load, get, role.second, /*late=*/!stored);
   }
-  load.erase();
+  for (LoadOp of : alike) {
+    brought.insert(of);
+    of.erase();
+  }
 
   if (auto said = fa::remarkPassed(*this, loc, "shared")) {
     said << fa::decision("{0} to shared memory by {1}", describeTile(type), stringifyCopy(copy))
@@ -603,6 +623,7 @@ bool PromoteShared::chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
 
 void PromoteShared::runOnOperation() {
   lastRing = nullptr;
+  brought.clear();
   std::optional<bool> wanted = parseProducts(getOperation(), products);
   if (!wanted)
     return signalPassFailure();
@@ -670,7 +691,7 @@ void PromoteShared::runOnOperation() {
     if (failed(promoteOperand(uses)))
       return signalPassFailure();
   for (LoadOp load : async ? ArrayRef(beside) : ArrayRef<LoadOp>())
-    if (failed(promoteBeside(load)))
+    if (!brought.contains(load) && failed(promoteBeside(load)))
       return signalPassFailure();
   if (async)
     for (DotOp dot : dots)

@@ -1,5 +1,5 @@
 // RUN: fa-opt %s --tile-overlap-kernels --remarks --verify-diagnostics | FileCheck %s
-// RUN: fa-opt %examples/causal_d128.mlir --backward --deterministic --target=sm_90a --emit=ptx | FileCheck %s --check-prefix=PTX
+// RUN: fa-opt %examples/causal_d128.mlir --backward --deterministic --leave-out=fa-fuse-blocks --target=sm_90a --emit=ptx | FileCheck %s --check-prefix=PTX
 
 // PTX-LABEL: .entry causal_d128_backward_prepare(
 // PTX: griddepcontrol.launch_dependents
