@@ -33,8 +33,8 @@ func.func @rows(%q: tensor<?x?x?x64xf16>) -> (tensor<?x?x?x64xf32>, tensor<?x?x?
     %none = tile.broadcast %zero : f32 -> tensor<64x64xf32>
     %s = tile.dot %t, %t, %none transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
     %sum = tile.load %sums[%b, %h, %i] dims [2] : tensor<?x?x?xf32> -> tensor<64xf32>
-    %of_rows = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
-    %p = arith.addf %s, %of_rows : tensor<64x64xf32>
+    %by_row = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %p = arith.addf %s, %by_row : tensor<64x64xf32>
     tile.store %p, %view[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, <?x?x?x64xf32>
   }
   %a = fa.map_blocks @after over(%q) axes(b, h, rows by 32) : tensor<?x?x?x64xf16> -> tensor<?x?x?xf32> {
@@ -97,8 +97,8 @@ func.func @sequences(%q: tensor<?x?x64xf16>, %starts: tensor<?xi32>) -> tensor<?
     %s = tile.dot %t, %t, %none transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
     %place = tile.slice %sums dim 1 from %first size %c8 : tensor<?x?xf32> -> tensor<?x?xf32>
     %sum = tile.load %place[%h, %i] dims [1] : tensor<?x?xf32> -> tensor<64xf32>
-    %of_rows = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
-    %p = arith.addf %s, %of_rows : tensor<64x64xf32>
+    %by_row = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %p = arith.addf %s, %by_row : tensor<64x64xf32>
     %out = tile.slice %view dim 1 from %first size %c8 : !tile.view<?x?x64xf32> -> !tile.view<?x?x64xf32>
     tile.store %p, %out[%h, %i, %c0] dims [1, 2] : tensor<64x64xf32>, <?x?x64xf32>
   }
@@ -127,8 +127,8 @@ func.func @others(%q: tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf32> {
     %none = tile.broadcast %zero : f32 -> tensor<64x64xf32>
     %s = tile.dot %t, %t, %none transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
     %sum = tile.load %sums[%b, %h, %c0] dims [2] : tensor<?x?x?xf32> -> tensor<64xf32>
-    %of_rows = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
-    %p = arith.addf %s, %of_rows : tensor<64x64xf32>
+    %by_row = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %p = arith.addf %s, %by_row : tensor<64x64xf32>
     tile.store %p, %view[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, <?x?x?x64xf32>
   }
   return %r : tensor<?x?x?x64xf32>
@@ -155,8 +155,8 @@ func.func @stay(%q: tensor<?x?x?x64xf16>, %w: tensor<?x?x?x256xf16>) -> (tensor<
   ^bb0(%b: index, %h: index, %i: index, %view: !tile.view<?x?x?x64xf32>):
     %t = tile.load %q[%b, %h, %i, %c0] dims [2, 3] : tensor<?x?x?x64xf16> -> tensor<64x64xf16>
     %sum = tile.load %0[%b, %h, %i] dims [2] : tensor<?x?x?xf32> -> tensor<64xf32>
-    %of_rows = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
-    %s = tile.dot %t, %t, %of_rows transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+    %by_row = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %s = tile.dot %t, %t, %by_row transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
     tile.store %s, %view[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, <?x?x?x64xf32>
   }
   %2 = fa.map_blocks @wide_prepare over(%w) axes(b, h, rows by 64) : tensor<?x?x?x256xf16> -> tensor<?x?x?xf32> {
@@ -168,8 +168,8 @@ func.func @stay(%q: tensor<?x?x?x64xf16>, %w: tensor<?x?x?x256xf16>) -> (tensor<
   ^bb0(%b: index, %h: index, %i: index, %view: !tile.view<?x?x?x64xf32>):
     %t = tile.load %w[%b, %h, %i, %c0] dims [2, 3] : tensor<?x?x?x256xf16> -> tensor<64x256xf16>
     %sum = tile.load %2[%b, %h, %i] dims [2] : tensor<?x?x?xf32> -> tensor<64xf32>
-    %of_rows = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
-    %s = tile.dot %t, %t, %of_rows transpose_b : tensor<64x256xf16>, tensor<64x256xf16>, tensor<64x64xf32>
+    %by_row = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %s = tile.dot %t, %t, %by_row transpose_b : tensor<64x256xf16>, tensor<64x256xf16>, tensor<64x64xf32>
     tile.store %s, %view[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, <?x?x?x64xf32>
   }
   return %1, %3 : tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>

@@ -26,7 +26,8 @@ std::optional<bool> parseProducts(FuncOp func, StringRef products);
 std::string whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> dims);
 
 /// Return whether a loop of products reads the tile, of rank 2, for other than products, or comes
-/// after what does, and TMA can bring it, or its transpose, if its view is aligned: of whole rows that lie side by side.
+/// after what does, and TMA can bring it, or its transpose, if its view is aligned: of whole rows
+/// that lie side by side.
 bool isReadBesideProducts(LoadOp load);
 
 /// Return whether a role without tiles can bring what the load loads.
