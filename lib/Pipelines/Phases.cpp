@@ -118,7 +118,7 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   if (gpu) {
     auto choice = tileOptions<GPUChooseBlockTilesOptions>(options);
     choice.tiles = options.alignedTiles;
-    choice.fusedColumns = fuses ? FAFuseBlocksOptions().columns : 0;
+    choice.fuse = fuses;
     pm.addPass(createGPUChooseBlockTiles(choice));
   }
   FATileAttentionOptions tiling;

@@ -355,7 +355,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
 
   /// Return the kernel that can do what a block does for its rows.
   MapBlocksOp findFused(MapBlocksOp block) {
-    MapBlocksOp reader = fusedColumns ? fa::findReaderOfRows(block, fusedColumns) : MapBlocksOp();
+    MapBlocksOp reader = fuse ? fa::findReaderOfRows(block) : MapBlocksOp();
     bool async = reader && isAsync(factsOf(reader), nvptx::getTarget(target), aligned);
     return async ? reader : MapBlocksOp();
   }

@@ -27,8 +27,8 @@ def GPUChooseBlockTiles : Pass<"gpu-choose-block-tiles", "::mlir::ModuleOp"> {
     Of operands of 2 bytes; masks of more than one comparison, scores, dropout, captured tensors and sums beside those
     of products take smaller ones: the widest without spills. Blocks of keys that add to rows, too, have 128 keys and
     128 rows up to head dimension 64, 64 up to 128, on sm_90a; where more registers are needed, and on sm_80, 32 rows.
-    Where products are asynchronous, blocks that compute what such ones read of their rows, of tiles of `fused-columns`
-    columns at most, have the tiles of those, so that `fa-fuse-blocks` makes one kernel of them.
+    With `fuse`, blocks that compute what asynchronous ones read of their rows have the tiles of those, so that
+    `fa-fuse-blocks` makes one kernel of them.
     Sizes that no code is for are refused, as by `gpu-choose-tiles`.
 
     Requires: sizes that are not chosen. Ensures: `fa.tiles` on the entry or on each block.
@@ -49,7 +49,7 @@ def GPUChooseBlockTiles : Pass<"gpu-choose-block-tiles", "::mlir::ModuleOp"> {
     Option<"warps", "warps", "int64_t", "0", "warps that share a tile; 0 chooses">,
     Option<"aligned", "aligned", "bool", "true", "operands start at multiples of 16 bytes">,
     Option<"tiles", "tiles", "bool", "true", "tiles of captured tensors do so, too">,
-    Option<"fusedColumns", "fused-columns", "int64_t", "0", "columns of tiles in kernels to fuse; 0: none are">
+    Option<"fuse", "fuse", "bool", "false", "choose tiles for fa-fuse-blocks">
   ];
   let dependentDialects = ["::mlir::fa::FADialect"];
 }

@@ -42,20 +42,18 @@ static bool hasProducts(MapBlocksOp block) {
 }
 
 /// Return whether the tiles that a kernel loads, for products where it has some, have 2-byte
-/// elements, and so many columns at most.
-static bool hasSmallTiles(MapBlocksOp block, int64_t columns) {
+/// elements.
+static bool hasSmallTiles(MapBlocksOp block) {
   bool all = !hasProducts(block), small = true;
   block->walk([&](tile::LoadOp load) {
     auto tile = dyn_cast<RankedTensorType>(load.getType());
-    if (!tile || tile.getRank() < 2 || (!all && !llvm::any_of(load->getUsers(), isProduct)))
-      return;
-    small &= tile.getElementTypeBitWidth() == 16 && !tile.isDynamicDim(1) &&
-             tile.getDimSize(1) <= columns;
+    if (tile && tile.getRank() > 1 && (all || llvm::any_of(load->getUsers(), isProduct)))
+      small &= tile.getElementTypeBitWidth() == 16;
   });
   return small;
 }
 
-MapBlocksOp fa::findReaderOfRows(MapBlocksOp block, int64_t columns) {
+MapBlocksOp fa::findReaderOfRows(MapBlocksOp block) {
   MapBlocksOp reader;
   for (Operation *user : block->getUsers()) {
     Operation *at = block->getBlock()->findAncestorOpInBlock(*user);
@@ -71,8 +69,7 @@ MapBlocksOp fa::findReaderOfRows(MapBlocksOp block, int64_t columns) {
                         [&](Operation *user) { return kernelOf(user) == reader; });
   });
   bool fits = alike && readsAll && block.getInits().empty() && !hasProducts(block) &&
-              hasProducts(reader) && hasSmallTiles(block, columns) &&
-              hasSmallTiles(reader, columns);
+              hasProducts(reader) && hasSmallTiles(block) && hasSmallTiles(reader);
   return fits ? reader : MapBlocksOp();
 }
 
@@ -89,7 +86,7 @@ struct FuseBlocks : fa::impl::FAFuseBlocksBase<FuseBlocks> {
     });
     // A reader comes after what it reads.
     for (MapBlocksOp block : llvm::reverse(blocks))
-      if (MapBlocksOp reader = findReaderOfRows(block, columns);
+      if (MapBlocksOp reader = findReaderOfRows(block);
           reader && reader.getBlocks() == block.getBlocks())
         fuse(block, reader);
   }

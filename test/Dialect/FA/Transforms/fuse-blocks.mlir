@@ -136,14 +136,14 @@ func.func @others(%q: tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf32> {
 
 // -----
 
-// Blocks of other sizes, wider tiles, and tiles of 4 bytes stay.
+// Blocks of other sizes, and tiles of 4 bytes, stay.
 
 // CHECK-LABEL: func.func @stay
 // CHECK:         fa.map_blocks @sizes_prepare
 // CHECK:         fa.map_blocks @sizes
-// CHECK:         fa.map_blocks @wide_prepare
-// CHECK:         fa.map_blocks @wide
-func.func @stay(%q: tensor<?x?x?x64xf16>, %w: tensor<?x?x?x256xf16>) -> (tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>) {
+// CHECK:         fa.map_blocks @words_prepare
+// CHECK:         fa.map_blocks @words
+func.func @stay(%q: tensor<?x?x?x64xf16>, %w: tensor<?x?x?x64xf32>) -> (tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>) {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %0 = fa.map_blocks @sizes_prepare over(%q) axes(b, h, rows by 32) : tensor<?x?x?x64xf16> -> tensor<?x?x?xf32> {
@@ -159,17 +159,17 @@ func.func @stay(%q: tensor<?x?x?x64xf16>, %w: tensor<?x?x?x256xf16>) -> (tensor<
     %s = tile.dot %t, %t, %by_row transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
     tile.store %s, %view[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, <?x?x?x64xf32>
   }
-  %2 = fa.map_blocks @wide_prepare over(%w) axes(b, h, rows by 64) : tensor<?x?x?x256xf16> -> tensor<?x?x?xf32> {
+  %2 = fa.map_blocks @words_prepare over(%w) axes(b, h, rows by 64) : tensor<?x?x?x64xf32> -> tensor<?x?x?xf32> {
   ^bb0(%b: index, %h: index, %i: index, %view: !tile.view<?x?x?xf32>):
     %none = tile.broadcast %zero : f32 -> tensor<64xf32>
     tile.store %none, %view[%b, %h, %i] dims [2] : tensor<64xf32>, <?x?x?xf32>
   }
-  %3 = fa.map_blocks @wide over(%w) axes(b, h, rows by 64) : tensor<?x?x?x256xf16> -> tensor<?x?x?x64xf32> {
+  %3 = fa.map_blocks @words over(%w) axes(b, h, rows by 64) : tensor<?x?x?x64xf32> -> tensor<?x?x?x64xf32> {
   ^bb0(%b: index, %h: index, %i: index, %view: !tile.view<?x?x?x64xf32>):
-    %t = tile.load %w[%b, %h, %i, %c0] dims [2, 3] : tensor<?x?x?x256xf16> -> tensor<64x256xf16>
+    %t = tile.load %w[%b, %h, %i, %c0] dims [2, 3] : tensor<?x?x?x64xf32> -> tensor<64x64xf32>
     %sum = tile.load %2[%b, %h, %i] dims [2] : tensor<?x?x?xf32> -> tensor<64xf32>
     %by_row = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>
-    %s = tile.dot %t, %t, %by_row transpose_b : tensor<64x256xf16>, tensor<64x256xf16>, tensor<64x64xf32>
+    %s = tile.dot %t, %t, %by_row transpose_b : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
     tile.store %s, %view[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, <?x?x?x64xf32>
   }
   return %1, %3 : tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>

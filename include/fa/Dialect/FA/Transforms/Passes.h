@@ -13,9 +13,9 @@
 
 namespace mlir::fa {
 /// Return the kernel with products that reads all results of one without before any other does, for
-/// the same blocks of rows, where both load tiles of 2-byte elements and `columns` columns at most;
-/// null where there is none. Its blocks can compute these results.
-MapBlocksOp findReaderOfRows(MapBlocksOp block, int64_t columns);
+/// the same blocks of rows, where both load tiles of 2-byte elements; null where there is none. Its
+/// blocks can compute these results.
+MapBlocksOp findReaderOfRows(MapBlocksOp block);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

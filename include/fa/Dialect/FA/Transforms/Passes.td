@@ -304,8 +304,7 @@ def FAFuseBlocks : Pass<"fa-fuse-blocks"> {
     size, makes one kernel of them, which stores that for others as the first one did. What both
     load is loaded once, and there is one launch less.
 
-    Requires: static tiles. Kernels whose tiles have other elements than those of 2 bytes, or more
-    than `columns` columns, stay: shared memory would not have a tile more.
+    Requires: static tiles. Kernels whose tiles have other elements than those of 2 bytes stay.
 
     Numerics: exact.
 
@@ -318,7 +317,6 @@ def FAFuseBlocks : Pass<"fa-fuse-blocks"> {
       %t = tile.broadcast %sum dim 1 : tensor<64xf32> -> tensor<64x64xf32>                 // was a load
     ```
   }];
-  let options = [Option<"columns", "columns", "int64_t", "128", "columns of the widest tile">];
   let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect"];
 }
 

@@ -421,6 +421,8 @@ LogicalResult PromoteShared::promoteBeside(LoadOp load) {
   SmallVector<int64_t> dims = inOrderOfMemory(load);
   if (!whyNotTMA(load.getSource(), load.getIndices(), dims).empty())
     return success();
+  // What stands in front of the loops does not take slots of theirs.
+  bool inFront = !isa<scf::ForOp>(load->getParentOp());
   auto isInvariant = [&](scf::ForOp loop) {
     return llvm::all_of(load->getOperands(),
                         [&](Value operand) { return loop.isDefinedOutsideOfLoop(operand); });
@@ -443,7 +445,8 @@ LogicalResult PromoteShared::promoteBeside(LoadOp load) {
                       .strideInBytes();
   int64_t all = bytesOfSums(getOperation()) + (again ? 2 : 1) * bytes + kReserve;
   for (auto ring : getOperation().getOps<RingOp>())
-    all += again ? sharedBytes(ring.getType()) : ring.getType().getSlot().strideInBytes();
+    all +=
+        again || inFront ? sharedBytes(ring.getType()) : ring.getType().getSlot().strideInBytes();
   int64_t limit = getOperation().getSharedLimit(sharedLimit);
   if (limit > 0 && all > limit) {
     fa::remarkMissed(*this, loc, "shared")
