@@ -42,13 +42,16 @@ static bool hasProducts(MapBlocksOp block) {
 }
 
 /// Return whether the tiles that a kernel loads, for products where it has some, have 2-byte
-/// elements.
+/// elements; those that it loads for others no more columns than shared memory has room for beside
+/// the slots of loops. Warps would read them from memory, which takes many instructions.
 static bool hasSmallTiles(MapBlocksOp block) {
+  constexpr int64_t kMostColumns = 128;
   bool all = !hasProducts(block), small = true;
   block->walk([&](tile::LoadOp load) {
     auto tile = dyn_cast<RankedTensorType>(load.getType());
     if (tile && tile.getRank() > 1 && (all || llvm::any_of(load->getUsers(), isProduct)))
-      small &= tile.getElementTypeBitWidth() == 16;
+      small &= tile.getElementTypeBitWidth() == 16 &&
+               (!all || (!tile.isDynamicDim(1) && tile.getDimSize(1) <= kMostColumns));
   });
   return small;
 }

@@ -304,7 +304,9 @@ def FAFuseBlocks : Pass<"fa-fuse-blocks"> {
     size, makes one kernel of them, which stores that for others as the first one did. What both
     load is loaded once, and there is one launch less.
 
-    Requires: static tiles. Kernels whose tiles have other elements than those of 2 bytes stay.
+    Requires: static tiles. Kernels whose tiles have other elements than those of 2 bytes stay, and
+    so do those without products whose tiles have more than 128 columns: they have no slots beside
+    those of loops.
 
     Numerics: exact.
 
