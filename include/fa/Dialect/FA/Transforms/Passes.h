@@ -13,8 +13,8 @@
 
 namespace mlir::fa {
 /// Return the kernel with products that reads all results of one without before any other does, for
-/// the same blocks of rows, where both load tiles of 2-byte elements, and the other one narrow ones;
-/// null where there is none. Its blocks can compute these results.
+/// the same blocks of rows, where both load tiles of 2-byte elements, and the other one narrow
+/// ones; null where there is none. Its blocks can compute these results.
 MapBlocksOp findReaderOfRows(MapBlocksOp block);
 
 #define GEN_PASS_DECL
