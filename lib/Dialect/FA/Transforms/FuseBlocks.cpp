@@ -20,6 +20,7 @@
 #include "fa/Support/Remarks.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAFUSEBLOCKS
@@ -97,7 +98,8 @@ struct FuseBlocks : fa::impl::FAFuseBlocksBase<FuseBlocks> {
   void fuse(MapBlocksOp block, MapBlocksOp reader);
 };
 
-/// A place in a tensor, or view, of which a slice may be.
+/// A place in a tensor, or view, of which a slice may be. Where that ends does not matter: elements
+/// behind it are of no row that is computed.
 struct Place {
   Value source, start;
   int64_t dim = -1;
@@ -132,16 +134,21 @@ static ArrayAttr joined(MapBlocksOp first, MapBlocksOp second, StringRef name) {
   return ArrayAttr::get(first.getContext(), all);
 }
 
-/// Return whether an op computes what one of another kernel does, whose operands `map` has. What
-/// neither stores is the same wherever it stands, since tensors do not change.
-static bool computesTheSame(Operation *op, Operation *other, IRMapping map) {
-  auto stores = [](Operation *op) {
-    return op->walk([](tile::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
+/// Return whether an op computes what one of another kernel does, whose operands `known` has. What
+/// does not write is the same wherever it stands, since tensors do not change.
+static bool computesTheSame(Operation *op, Operation *other, const IRMapping &known) {
+  if (op->getName() != other->getName())
+    return false;
+  auto effects = getEffectsRecursively(op);
+  auto isWrite = [](const MemoryEffects::EffectInstance &effect) {
+    return isa<MemoryEffects::Write>(effect.getEffect());
   };
-  return op->getName() == other->getName() && !stores(op) &&
-         OperationEquivalence::isEquivalentTo(
-             op, other, [&](Value a, Value b) { return success(map.lookupOrDefault(b) == a); },
-             [&](Value a, Value b) { map.map(b, a); }, OperationEquivalence::IgnoreLocations);
+  if (!effects || llvm::any_of(*effects, isWrite))
+    return false;
+  IRMapping map = known;
+  return OperationEquivalence::isEquivalentTo(
+      op, other, [&](Value a, Value b) { return success(map.lookupOrDefault(b) == a); },
+      [&](Value a, Value b) { map.map(b, a); }, OperationEquivalence::IgnoreLocations);
 }
 
 /// Return a kernel that computes the results of both, before the second one, which it begins with
