@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OperationSupport.h"
@@ -36,21 +37,16 @@ static Operation *kernelOf(Operation *op) {
   return block ? op : op->getParentOfType<MapBlocksOp>();
 }
 
-static bool isProduct(Operation *op) { return isa<tile::DotOp>(op); }
-
-static bool hasProducts(MapBlocksOp block) {
-  return block->walk([](tile::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
 /// Return whether the tiles that a kernel loads, for products where it has some, have 2-byte
 /// elements; those that it loads for others no more columns than shared memory has room for beside
 /// the slots of loops. Warps would read them from memory, which takes many instructions.
 static bool hasSmallTiles(MapBlocksOp block) {
   constexpr int64_t kMostColumns = 128;
-  bool all = !hasProducts(block), small = true;
+  bool all = !holds<tile::DotOp>(block), small = true;
   block->walk([&](tile::LoadOp load) {
     auto tile = dyn_cast<RankedTensorType>(load.getType());
-    if (tile && tile.getRank() > 1 && (all || llvm::any_of(load->getUsers(), isProduct)))
+    if (tile && tile.getRank() > 1 &&
+        (all || llvm::any_of(load->getUsers(), llvm::IsaPred<tile::DotOp>)))
       small &= tile.getElementTypeBitWidth() == 16 &&
                (!all || (!tile.isDynamicDim(1) && tile.getDimSize(1) <= kMostColumns));
   });
@@ -72,8 +68,8 @@ MapBlocksOp fa::findReaderOfRows(MapBlocksOp block) {
     return llvm::any_of(result.getUsers(),
                         [&](Operation *user) { return kernelOf(user) == reader; });
   });
-  bool fits = alike && readsAll && block.getInits().empty() && !hasProducts(block) &&
-              hasProducts(reader) && hasSmallTiles(block) && hasSmallTiles(reader);
+  bool fits = alike && readsAll && block.getInits().empty() && !holds<tile::DotOp>(block) &&
+              holds<tile::DotOp>(reader) && hasSmallTiles(block) && hasSmallTiles(reader);
   return fits ? reader : MapBlocksOp();
 }
 

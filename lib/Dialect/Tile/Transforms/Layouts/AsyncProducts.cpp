@@ -21,12 +21,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncProducts.h"
+#include "RoleMarks.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -207,6 +209,77 @@ bool tile::isReadBesideProducts(LoadOp load) {
       beside |= isOfProducts(at);
   }
   return beside && canProducerLoad(load);
+}
+
+SliceOp tile::sliceOfVector(LoadOp load) {
+  auto slice = load.getSource().getDefiningOp<SliceOp>();
+  bool along = slice && load.getDims() == ArrayRef<int64_t>(slice.getDim());
+  if (!along || !isa<BlockArgument>(slice.getSource()))
+    return {};
+  Value first = load.getIndices().back();
+  int64_t bits = cast<ViewType>(slice.getType()).getElementType().getIntOrFloatBitWidth();
+  bool aligned = std::gcd(divisorOf(slice.getStart()), divisorOf(first)) * bits % 128 == 0;
+  return aligned && isNonNegative(first) ? slice : SliceOp();
+}
+
+bool tile::isVectorOfLoop(LoadOp load) {
+  constexpr int64_t kMostElements = 256, kUnit = 16;
+  auto tile = dyn_cast<RankedTensorType>(load.getResult().getType());
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+  if (!tile || tile.getRank() != 1 || !loop || loop.getBody()->getOps<DotOp>().empty() ||
+      !isa<ViewType>(load.getSource().getType()))
+    return false;
+  int64_t bytes = tile.getElementTypeBitWidth() / 8;
+  SliceOp slice = sliceOfVector(load);
+  return tile.getNumElements() <= kMostElements && tile.getNumElements() * bytes % kUnit == 0 &&
+         whyNotTMA(slice ? slice.getSource() : load.getSource(), load.getIndices(), load.getDims())
+             .empty() &&
+         canProducerLoad(load);
+}
+
+/// Return whether a vector that each step of a loop loads, of as many elements as a step has, ends
+/// where its slice does, or before.
+static bool isWithinSlice(LoadOp load, SliceOp slice) {
+  int64_t size = cast<RankedTensorType>(load.getResult().getType()).getDimSize(0);
+  auto argument = dyn_cast<BlockArgument>(load.getIndices().back());
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  return loop && loop.getInductionVar() == argument && divisorOf(argument) % size == 0 &&
+         divisorOf(slice.getSize()) % size == 0 && isAtMost(loop.getUpperBound(), slice.getSize());
+}
+
+LoadOp tile::loadBeyondSlice(LoadOp load) {
+  SliceOp slice = sliceOfVector(load);
+  auto tile = cast<RankedTensorType>(load.getResult().getType());
+  OpBuilder b(load);
+  Location loc = load.getLoc();
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  SmallVector<Value> indices(load.getIndices());
+  Value first = indices.back();
+  indices.back() = arith::AddIOp::create(b, loc, slice.getStart(), first);
+  auto whole = LoadOp::create(b, loc, tile, slice.getSource(), indices, load.getDims());
+  markRole(whole, roleOf(load));
+  if (isWithinSlice(load, slice)) {
+    load.getResult().replaceAllUsesWith(whole.getResult());
+    load.erase();
+    return whole;
+  }
+  Value rest = arith::SubIOp::create(b, loc, slice.getSize(), first);
+  rest = arith::MinSIOp::create(b, loc, rest, index(tile.getNumElements()));
+  rest = arith::MaxSIOp::create(b, loc, rest, index(0));
+  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), rest);
+  auto numbers = tile.clone(b.getI32Type());
+  Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                       IotaOp::create(b, loc, numbers, zero),
+                                       BroadcastOp::create(b, loc, numbers, count));
+  Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(tile.getElementType()));
+  none = BroadcastOp::create(b, loc, tile, none);
+  auto kept = arith::SelectOp::create(b, loc, inside, whole, none);
+  load.getResult().replaceAllUsesWith(kept);
+  load.erase();
+  return whole;
 }
 
 static std::string whyNotLoaded(LoadOp load, bool byWarps) {

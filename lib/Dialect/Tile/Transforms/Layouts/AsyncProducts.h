@@ -30,6 +30,19 @@ std::string whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> dims);
 /// that lie side by side.
 bool isReadBesideProducts(LoadOp load);
 
+/// Return the slice of an argument that a vector is loaded along; null where there is none. It
+/// begins where TMA loads a vector, at a multiple of 16 bytes.
+SliceOp sliceOfVector(LoadOp load);
+
+/// Return whether each iteration of a loop loads a vector that TMA can copy, at a place that a
+/// role without tiles can compute.
+bool isVectorOfLoop(LoadOp load);
+
+/// Load a vector from what its slice is one of, which may go on behind the slice's end: elements
+/// from there on become 0 in registers. (TMA clips slices along dimensions whose strides are
+/// multiples of 16 bytes alone.)
+LoadOp loadBeyondSlice(LoadOp load);
+
 /// Return whether a role without tiles can bring what the load loads.
 bool canProducerLoad(LoadOp load);
 

@@ -84,84 +84,6 @@ static bool isCopiedByWarps(LoadOp load) {
          whyNotAsync(load, cast<RankedTensorType>(load.getResult().getType())).empty();
 }
 
-/// Return the slice of an argument that a vector is loaded along; null where there is none. It
-/// begins where TMA loads a vector, at a multiple of 16 bytes.
-static SliceOp sliceOfVector(LoadOp load) {
-  auto slice = load.getSource().getDefiningOp<SliceOp>();
-  bool along = slice && load.getDims() == ArrayRef<int64_t>(slice.getDim());
-  if (!along || !isa<BlockArgument>(slice.getSource()))
-    return {};
-  Value first = load.getIndices().back();
-  int64_t bits = cast<ViewType>(slice.getType()).getElementType().getIntOrFloatBitWidth();
-  bool aligned = std::gcd(divisorOf(slice.getStart()), divisorOf(first)) * bits % 128 == 0;
-  return aligned && isNonNegative(first) ? slice : SliceOp();
-}
-
-/// Return whether each iteration of a loop loads a vector that TMA can copy, at a place that a
-/// role without tiles can compute.
-static bool isVectorOfLoop(LoadOp load) {
-  constexpr int64_t kMostElements = 256, kUnit = 16;
-  auto tile = dyn_cast<RankedTensorType>(load.getResult().getType());
-  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-  if (!tile || tile.getRank() != 1 || !loop || loop.getBody()->getOps<DotOp>().empty() ||
-      !isa<ViewType>(load.getSource().getType()))
-    return false;
-  int64_t bytes = tile.getElementTypeBitWidth() / 8;
-  SliceOp slice = sliceOfVector(load);
-  return tile.getNumElements() <= kMostElements && tile.getNumElements() * bytes % kUnit == 0 &&
-         whyNotTMA(slice ? slice.getSource() : load.getSource(), load.getIndices(), load.getDims())
-             .empty() &&
-         canProducerLoad(load);
-}
-
-/// Return whether a vector that each step of a loop loads, of as many elements as a step has, ends
-/// where its slice does, or before.
-static bool isWithinSlice(LoadOp load, SliceOp slice) {
-  int64_t size = cast<RankedTensorType>(load.getResult().getType()).getDimSize(0);
-  auto argument = dyn_cast<BlockArgument>(load.getIndices().back());
-  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
-  return loop && loop.getInductionVar() == argument && divisorOf(argument) % size == 0 &&
-         divisorOf(slice.getSize()) % size == 0 && isAtMost(loop.getUpperBound(), slice.getSize());
-}
-
-/// Load a vector from what its slice is one of, which may go on behind the slice's end: elements
-/// from there on become 0 in registers. (TMA clips slices along dimensions whose strides are
-/// multiples of 16 bytes alone.)
-static LoadOp loadBeyondSlice(LoadOp load) {
-  SliceOp slice = sliceOfVector(load);
-  auto tile = cast<RankedTensorType>(load.getResult().getType());
-  OpBuilder b(load);
-  Location loc = load.getLoc();
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
-  SmallVector<Value> indices(load.getIndices());
-  Value first = indices.back();
-  indices.back() = arith::AddIOp::create(b, loc, slice.getStart(), first);
-  auto whole = LoadOp::create(b, loc, tile, slice.getSource(), indices, load.getDims());
-  markRole(whole, roleOf(load));
-  if (isWithinSlice(load, slice)) {
-    load.getResult().replaceAllUsesWith(whole.getResult());
-    load.erase();
-    return whole;
-  }
-  Value rest = arith::SubIOp::create(b, loc, slice.getSize(), first);
-  rest = arith::MinSIOp::create(b, loc, rest, index(tile.getNumElements()));
-  rest = arith::MaxSIOp::create(b, loc, rest, index(0));
-  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), rest);
-  auto numbers = tile.clone(b.getI32Type());
-  Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
-  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                       IotaOp::create(b, loc, numbers, zero),
-                                       BroadcastOp::create(b, loc, numbers, count));
-  Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(tile.getElementType()));
-  none = BroadcastOp::create(b, loc, tile, none);
-  auto kept = arith::SelectOp::create(b, loc, inside, whole, none);
-  load.getResult().replaceAllUsesWith(kept);
-  load.erase();
-  return whole;
-}
-
 /// Return the dimensions of a tile's load in the order in which they lie in memory.
 static SmallVector<int64_t> inOrderOfMemory(LoadOp load) {
   SmallVector<int64_t> dims(load.getDims());
@@ -241,7 +163,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
   FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1, bool ones = false,
                             int64_t readers = 1);
   LogicalResult orderAccesses();
-  SmallVector<LoadOp> findAlike(LoadOp load);
+  SmallVector<LoadOp> takeAlike(LoadOp load);
   LogicalResult promoteLoad(LoadOp load);
   LogicalResult promoteBeside(LoadOp load);
   LogicalResult promoteOperand(ArrayRef<OpOperand *> uses);
@@ -253,8 +175,8 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
   Value putValue(OpBuilder &b, Location loc, Value ring, Value tile);
 
   Operation *lastRing = nullptr;
-  /// Hold the loads that are gone since rings have their tiles.
-  DenseSet<Operation *> brought;
+  /// Hold the loads of asynchronous programs beside products that are not brought yet.
+  SmallVector<LoadOp> beside;
   /// Say that there are roles, so that several can read a ring.
   bool hasRoles = false;
   bool async = false;
@@ -351,15 +273,17 @@ static void readSlot(OpBuilder &b, LoadOp load, GetOp get, ArrayRef<OpOperand *>
   ReleaseOp::create(b, load.getLoc(), get);
 }
 
-/// Return the load and the others that load the same tile in its block, to other layouts.
-SmallVector<LoadOp> PromoteShared::findAlike(LoadOp load) {
+/// Return the load and those beside products that load the same tile there, which it stands for.
+SmallVector<LoadOp> PromoteShared::takeAlike(LoadOp load) {
   SmallVector<LoadOp> alike = {load};
-  if (async)
-    llvm::copy_if(load->getBlock()->getOps<LoadOp>(), std::back_inserter(alike), [&](LoadOp other) {
-      return other != load && isReadBesideProducts(other) &&
-             other->getOperands() == load->getOperands() && other.getDims() == load.getDims() &&
-             roleOf(other) == roleOf(load);
-    });
+  llvm::erase_if(beside, [&](LoadOp other) {
+    bool isAlike = other->getBlock() == load->getBlock() &&
+                   other->getOperands() == load->getOperands() &&
+                   other.getDims() == load.getDims() && roleOf(other) == roleOf(load);
+    if (isAlike)
+      alike.push_back(other);
+    return isAlike;
+  });
   return alike;
 }
 
@@ -374,7 +298,7 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
                 return dot && dot.getOnes();
               });
   llvm::MapVector<StringRef, SmallVector<OpOperand *>> uses;
-  SmallVector<LoadOp> alike = findAlike(load);
+  SmallVector<LoadOp> alike = takeAlike(load);
   for (LoadOp of : alike)
     for (OpOperand &use : of.getResult().getUses())
       uses[hasRoles ? roleOf(use.getOwner()) : StringRef(kCompute)].push_back(&use);
@@ -400,10 +324,8 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
     auto get = GetOp::create(reader, nameAfter(loc, "_slot"), type.getSlot(), *ring, number);
     readSlot(reader, load, get, role.second, /*late=*/!stored);
   }
-  for (LoadOp of : alike) {
-    brought.insert(of);
+  for (LoadOp of : alike)
     of.erase();
-  }
 
   if (auto said = fa::remarkPassed(*this, loc, "shared")) {
     said << fa::decision("{0} to shared memory by {1}", describeTile(type), stringifyCopy(copy))
@@ -626,14 +548,14 @@ bool PromoteShared::chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
 
 void PromoteShared::runOnOperation() {
   lastRing = nullptr;
-  brought.clear();
+  beside.clear();
   std::optional<bool> wanted = parseProducts(getOperation(), products);
   if (!wanted)
     return signalPassFailure();
   for (auto ring : getOperation().getBody().front().getOps<RingOp>())
     lastRing = ring;
   hasRoles = *wanted;
-  SmallVector<LoadOp> loads, vectors, beside;
+  SmallVector<LoadOp> loads, vectors;
   SmallVector<DotOp> dots;
   SmallVector<ConvertLayoutOp> conversions;
   SmallVector<ReduceOp> reductions;
@@ -661,6 +583,8 @@ void PromoteShared::runOnOperation() {
   for (ReduceOp reduce : reductions)
     keepInWarps(reduce, conversions);
   async = *wanted && chooseAsync(loads, dots, conversions);
+  if (!async)
+    beside.clear();
   if (async)
     for (LoadOp load : vectors)
       loads.push_back(sliceOfVector(load) ? loadBeyondSlice(load) : load);
@@ -693,9 +617,12 @@ void PromoteShared::runOnOperation() {
   for (auto &[tile, uses] : operands)
     if (failed(promoteOperand(uses)))
       return signalPassFailure();
-  for (LoadOp load : async ? ArrayRef(beside) : ArrayRef<LoadOp>())
-    if (!brought.contains(load) && failed(promoteBeside(load)))
+  while (!beside.empty()) {
+    LoadOp load = beside.front();
+    beside.erase(beside.begin());
+    if (failed(promoteBeside(load)))
       return signalPassFailure();
+  }
   if (async)
     for (DotOp dot : dots)
       startProduct(dot);

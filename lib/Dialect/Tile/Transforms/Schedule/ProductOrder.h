@@ -147,10 +147,10 @@ RegisterCount countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stage
 
 /// Choose stages and order: the fewest clocks of those that fit into the registers, if need be
 /// since products are awaited before the next one starts, which frees their operands; among orders
-/// that are as good as each other the stages that run the least later, and of these the order with
-/// the fewest live registers. None for a graph without products. With `others` the so manieth of
-/// the other orders that fit, by clocks, that start products differently; the last one where there
-/// are fewer.
+/// that are as good as each other the stages that run the least later, and of these the first
+/// order, of products as in the program, that has few live registers. None for a graph without
+/// products. With `others` the so manieth of the other orders that fit, by clocks, that start
+/// products differently; the last one where there are fewer.
 std::optional<ProductOrder> chooseOrder(const ProductGraph &graph, const ProductTarget &target,
                                         size_t others = 0);
 
