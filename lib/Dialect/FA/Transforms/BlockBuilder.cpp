@@ -532,6 +532,20 @@ SmallVector<Value> BlockBuilder::forSpans(Value tensor, ArrayRef<Value> given, i
   return indices;
 }
 
+SmallVector<Value> fa::dropUnread(Region &region, ValueRange captures) {
+  Block &block = region.front();
+  unsigned first = block.getNumArguments() - captures.size();
+  SmallVector<Value> read;
+  for (unsigned n = captures.size(); n-- > 0;) {
+    if (block.getArgument(first + n).use_empty())
+      block.eraseArgument(first + n);
+    else
+      read.push_back(captures[n]);
+  }
+  std::reverse(read.begin(), read.end());
+  return read;
+}
+
 SmallVector<Value> BlockBuilder::apply(ValueRange tiles, ValueRange captures, Region &region) {
   SmallVector<Type> types;
   for (Type element : region.front().getTerminator()->getOperandTypes())
@@ -540,6 +554,7 @@ SmallVector<Value> BlockBuilder::apply(ValueRange tiles, ValueRange captures, Re
                             captures, transposed);
   IRMapping mapping;
   region.cloneInto(&op.getBody(), mapping);
+  op.getCapturesMutable().assign(dropUnread(op.getBody(), captures));
   return llvm::to_vector_of<Value>(op.getResults());
 }
 
@@ -550,6 +565,8 @@ SmallVector<Value> BlockBuilder::applyMask(ValueRange tiles, ValueRange captures
                                 withinRows, transposed);
   IRMapping mapping;
   mask.cloneInto(&op.getBody(), mapping);
+  if (!mask.empty())
+    op.getCapturesMutable().assign(dropUnread(op.getBody(), captures));
   return llvm::to_vector_of<Value>(op.getResults());
 }
 

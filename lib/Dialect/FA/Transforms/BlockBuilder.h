@@ -161,7 +161,7 @@ struct BlockBuilder {
   SmallVector<Value> forSpans(Value tensor, ArrayRef<Value> given, int64_t span,
                               std::pair<int64_t, Value> start = {});
 
-  /// Apply a region to tiles of scores.
+  /// Apply a region to tiles of scores; of the captures, the op takes those that it reads.
   SmallVector<Value> apply(ValueRange tiles, ValueRange captures, Region &region);
   /// Put `hidden` where the mask region hides a pair, and beyond the last key; with
   /// `withinRows`, beyond the last row.
@@ -213,6 +213,9 @@ private:
 /// key, value and results before (`fa.dims`), so that a launch can check that
 /// they agree.
 void rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewrite);
+
+/// Drop what a region does not read of captures, its last arguments; return the others.
+SmallVector<Value> dropUnread(Region &region, ValueRange captures);
 
 /// Name the sizes of what an attention reads and makes.
 void nameOperands(AttentionOp op, function_ref<void(Value value, ArrayRef<StringRef> dims)> name);

@@ -19,21 +19,6 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Drop what a region does not read of captures, its last arguments; return the others.
-static SmallVector<Value> dropUnread(Region &region, ValueRange captures) {
-  Block &block = region.front();
-  unsigned first = block.getNumArguments() - captures.size();
-  SmallVector<Value> read;
-  for (unsigned n = captures.size(); n-- > 0;) {
-    if (block.getArgument(first + n).use_empty())
-      block.eraseArgument(first + n);
-    else
-      read.push_back(captures[n]);
-  }
-  std::reverse(read.begin(), read.end());
-  return read;
-}
-
 static void eraseDeadOps(Block &block) {
   for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&inner))
