@@ -126,10 +126,8 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   tiling.keys = options.keys;
   pm.addPass(createFATileAttention(tiling));
   clean(pm, options);
-  if (fuses) {
+  if (fuses)
     pm.addPass(createFAFuseBlocks());
-    clean(pm, options);
-  }
   verify(pm, "algorithm");
 }
 
