@@ -126,6 +126,7 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   tiling.keys = options.keys;
   pm.addPass(createFATileAttention(tiling));
   clean(pm, options);
+  // No clean-up that some variants alone have: what is read is what a launch binds, for all alike.
   if (fuses)
     pm.addPass(createFAFuseBlocks());
   verify(pm, "algorithm");

@@ -546,27 +546,29 @@ SmallVector<Value> fa::dropUnread(Region &region, ValueRange captures) {
   return read;
 }
 
+/// Give an op a copy of the region, and the captures that it reads.
+template <typename Op> static void takeRegion(Op op, Region &region, ValueRange captures) {
+  IRMapping mapping;
+  region.cloneInto(&op.getBody(), mapping);
+  if (!region.empty())
+    op.getCapturesMutable().assign(dropUnread(op.getBody(), captures));
+}
+
 SmallVector<Value> BlockBuilder::apply(ValueRange tiles, ValueRange captures, Region &region) {
   SmallVector<Type> types;
   for (Type element : region.front().getTerminator()->getOperandTypes())
     types.push_back(scoresType(element));
   auto op = ApplyOp::create(b, loc, types, tiles, batch, head, row, column, queryLength, keyLength,
-                            captures, transposed);
-  IRMapping mapping;
-  region.cloneInto(&op.getBody(), mapping);
-  op.getCapturesMutable().assign(dropUnread(op.getBody(), captures));
+                            ValueRange(), transposed);
+  takeRegion(op, region, captures);
   return llvm::to_vector_of<Value>(op.getResults());
 }
 
 SmallVector<Value> BlockBuilder::applyMask(ValueRange tiles, ValueRange captures, Region &mask,
                                            float hidden, bool withinRows) {
   auto op = ApplyMaskOp::create(b, loc, tiles, batch, head, row, column, queryLength, keyLength,
-                                mask.empty() ? ValueRange() : captures, llvm::APFloat(hidden),
-                                withinRows, transposed);
-  IRMapping mapping;
-  mask.cloneInto(&op.getBody(), mapping);
-  if (!mask.empty())
-    op.getCapturesMutable().assign(dropUnread(op.getBody(), captures));
+                                ValueRange(), llvm::APFloat(hidden), withinRows, transposed);
+  takeRegion(op, mask, captures);
   return llvm::to_vector_of<Value>(op.getResults());
 }
 
