@@ -45,9 +45,14 @@ struct DataProgram {
   std::vector<DataCapture> captures;
   mlir::fa::AttentionSizes sizes;
   bool hasSequences = false;
+  /// Something flows back into lse.
+  bool dlse = false;
 };
 
 DataProgram makeDataProgram(Random &random);
+
+/// Make one that has a random score (Scores.h) as well, of more head sizes.
+DataProgram makeDataScoreProgram(Random &random);
 
 } // namespace fa_fuzz
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DataMasks.h"
+#include "Scores.h"
 
 using namespace fa_fuzz;
 
@@ -14,14 +15,14 @@ namespace {
 /// Writes one entry of attention with such a mask.
 class DataEntryWriter {
 public:
-  explicit DataEntryWriter(Random &random) : random(random) {}
+  DataEntryWriter(Random &random, bool hasScore) : random(random), hasScore(hasScore) {}
   DataProgram write();
 
 private:
-  /// Add an operand with a name; `sizes` names those of a tensor of rank 1.
+  /// Add an operand with a name; `sizes` names those of a captured tensor, in quotes.
   std::string operand(const std::string &name, const std::string &type,
                       const std::string &sizes = "") {
-    std::string dims = sizes.empty() ? "" : ", fa.dims = [\"" + sizes + "\"]";
+    std::string dims = sizes.empty() ? "" : ", fa.dims = [" + sizes + "]";
     arguments += (arguments.empty() ? "%" : ", %") + name + ": " + type + " {fa.name = \"" + name +
                  "\"" + dims + "}";
     types += (types.empty() ? "" : ", ") + type;
@@ -31,6 +32,7 @@ private:
   std::string addSequences();
 
   Random &random;
+  bool hasScore;
   std::string arguments, types;
   bool queryStarts = false, keyStarts = false, queryLengths = false, keyLengths = false;
 };
@@ -55,17 +57,18 @@ std::string DataEntryWriter::addSequences() {
       parts += std::string(parts.empty() ? "" : " ") + name + "(" +
                operand(name, "tensor<?x" + random.pick({"i32", "i64"}) + ">", sizes) + ")";
   };
-  part(queryStarts, "query_starts", "B+1");
-  part(keyStarts, "key_starts", "B+1");
-  part(queryLengths, "query_lengths", "B");
-  part(keyLengths, "key_lengths", "B");
+  part(queryStarts, "query_starts", R"("B+1")");
+  part(keyStarts, "key_starts", R"("B+1")");
+  part(queryLengths, "query_lengths", R"("B")");
+  part(keyLengths, "key_lengths", R"("B")");
   return parts.empty() ? "" : " sequences(" + parts + ")";
 }
 
 DataProgram DataEntryWriter::write() {
   DataProgram program;
   std::string dtype = random.pick({"bf16", "bf16", "f16", "f32"});
-  std::string d = random.pick({"64", "64", "128", "40", "16"});
+  std::string d = hasScore ? random.pick({"64", "128", "59", "80", "96", "192", "256"})
+                           : random.pick({"64", "64", "128", "40", "16"});
   std::string dv = random.percent(85) ? d : random.pick({"24", "64", "128"});
   int64_t keyHeads = random.between(1, 2), heads = keyHeads * random.between(1, 2);
   std::string hq = random.percent(50) ? "?" : std::to_string(heads);
@@ -97,13 +100,23 @@ DataProgram DataEntryWriter::write() {
     names += (names.empty() ? "%" : ", %") + capture.name;
     region += ", %" + capture.name + ": " + capture.type();
   }
+  std::vector<ScoreCapture> ofScore;
+  if (hasScore) {
+    ofScore = makeScoreCaptures(random);
+    program.dlse = random.percent(30);
+  }
+  for (const ScoreCapture &capture : ofScore) {
+    names += ", " + operand(capture.name, capture.type, capture.sizes);
+    region += ", %" + capture.name + "0: " + capture.type;
+  }
   op += " captures(" + names + ")";
   if (random.percent(35))
     op += " with [" + random.pick({"causal", "causal<top_left>", "window<70, 0>"}) + "]";
   if (random.percent(25))
-    op += " sink(" +
-          operand("z", "tensor<" + hq + "x" + random.pick({"f32", dtype.c_str()}) + ">", "Hq") +
-          ")";
+    op +=
+        " sink(" +
+        operand("z", "tensor<" + hq + "x" + random.pick({"f32", dtype.c_str()}) + ">", R"("Hq")") +
+        ")";
   op += addSequences();
   if (random.percent(12)) {
     op += " dropout(" + operand("p", "f32");
@@ -111,6 +124,9 @@ DataProgram DataEntryWriter::write() {
     op += ", " + operand("offset", "i64") + ")";
   }
   op += "\n  mask {\n  ^bb0(" + region + "):\n" + makeDataMask(random, program.captures) + "  }";
+  if (hasScore)
+    op += "\n  score {\n  ^bb0(%s: f32, " + region + "):" + makeScore(random, ofScore) +
+          "    fa.yield %r : f32\n  }";
   std::string lse = batch + hq + "x?xf32>";
   program.text = "func.func @f(" + arguments + ")\n    -> (" + results + ") {\n  %o, %lse = " + op +
                  "\n    : (" + types + ") -> (" + o + ", " + lse + ")\n  return %o, %lse : " + o +
@@ -118,4 +134,10 @@ DataProgram DataEntryWriter::write() {
   return program;
 }
 
-DataProgram fa_fuzz::makeDataProgram(Random &random) { return DataEntryWriter(random).write(); }
+DataProgram fa_fuzz::makeDataProgram(Random &random) {
+  return DataEntryWriter(random, /*hasScore=*/false).write();
+}
+
+DataProgram fa_fuzz::makeDataScoreProgram(Random &random) {
+  return DataEntryWriter(random, /*hasScore=*/true).write();
+}

@@ -175,6 +175,26 @@ private:
 
 } // namespace
 
+std::vector<ScoreCapture> fa_fuzz::makeScoreCaptures(Random &random) {
+  const ScoreCapture kinds[] = {
+      {"heads", "tensor<?xf32>", R"("Hq")", "%h"},
+      {"rows", "tensor<?x?x?xf32>", R"("B", "Hq", "Sq")", "%b, %h, %i"},
+      {"keys", "tensor<?x?x?xf32>", R"("B", "Hq", "Sk")", "%b, %h, %j"},
+      {"bias", "tensor<?x?x?xf32>", R"("Hq", "Sq", "Sk")", "%h, %i, %j"},
+      {"full", "tensor<?x?x?x?xf32>", R"("B", "Hq", "Sq", "Sk")", "%b, %h, %i, %j"},
+      {"narrow", "tensor<?x?x?x?xbf16>", R"("B", "Hq", "Sq", "Sk")", "%b, %h, %i, %j"},
+      {"pairs", "tensor<?x?xf32>", R"("Sq", "Sk")", "%i, %j"},
+      {"batches", "tensor<?xf32>", R"("B")", "%b"},
+      {"columns", "tensor<?x?xf32>", R"("Sk", "Hq")", "%j, %h"},
+      {"table", "tensor<?x17xf32>", R"("Hq", "")", "%h, %distance"},
+      {"x", "f32", "", ""}};
+  std::vector<ScoreCapture> captures;
+  for (const ScoreCapture &kind : kinds)
+    if (random.percent(28))
+      captures.push_back(kind);
+  return captures;
+}
+
 std::string fa_fuzz::makeScore(Random &random, const std::vector<ScoreCapture> &captures) {
   return ScoreWriter(random, captures).write();
 }
@@ -212,28 +232,12 @@ private:
 
 /// Choose captures; return the clause.
 std::string ScoreEntryWriter::addCaptures() {
-  struct Choice {
-    const char *name, *type, *sizes, *indices;
-  };
-  static constexpr Choice kChoices[] = {
-      {"heads", "tensor<?xf32>", R"("Hq")", "%h"},
-      {"rows", "tensor<?x?x?xf32>", R"("B", "Hq", "Sq")", "%b, %h, %i"},
-      {"keys", "tensor<?x?x?xf32>", R"("B", "Hq", "Sk")", "%b, %h, %j"},
-      {"bias", "tensor<?x?x?xf32>", R"("Hq", "Sq", "Sk")", "%h, %i, %j"},
-      {"full", "tensor<?x?x?x?xf32>", R"("B", "Hq", "Sq", "Sk")", "%b, %h, %i, %j"},
-      {"narrow", "tensor<?x?x?x?xbf16>", R"("B", "Hq", "Sq", "Sk")", "%b, %h, %i, %j"},
-      {"pairs", "tensor<?x?xf32>", R"("Sq", "Sk")", "%i, %j"},
-      {"batches", "tensor<?xf32>", R"("B")", "%b"},
-      {"columns", "tensor<?x?xf32>", R"("Sk", "Hq")", "%j, %h"},
-      {"table", "tensor<?x17xf32>", R"("Hq", "")", "%h, %distance"},
-      {"x", "f32", "", ""}};
   std::string names;
-  for (const Choice &choice : kChoices)
-    if (random.percent(28)) {
-      names += (names.empty() ? "" : ", ") + operand(choice.name, choice.type, choice.sizes);
-      region += std::string(", %") + choice.name + "0: " + choice.type;
-      captures.push_back({choice.name, choice.type, choice.indices});
-    }
+  captures = makeScoreCaptures(random);
+  for (const ScoreCapture &capture : captures) {
+    names += (names.empty() ? "" : ", ") + operand(capture.name, capture.type, capture.sizes);
+    region += ", %" + capture.name + "0: " + capture.type;
+  }
   return names.empty() ? "" : " captures(" + names + ")";
 }
 

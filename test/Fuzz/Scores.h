@@ -16,8 +16,12 @@ namespace fa_fuzz {
 /// A capture %name of an entry that regions call %name0; `indices` says where it is read, in words
 /// of the region: %b, %h, %i, %j, %distance; a scalar has none.
 struct ScoreCapture {
-  std::string name, type, indices;
+  /// The sizes are names for `fa.dims`, in quotes; a scalar has none.
+  std::string name, type, sizes, indices;
 };
+
+/// Choose captures of all kinds, some or none.
+std::vector<ScoreCapture> makeScoreCaptures(Random &random);
 
 /// Make the ops of a score region, of which %r is the result. Functions are smooth where they are
 /// read; what chooses between them reads positions. Captures are read once or twice.

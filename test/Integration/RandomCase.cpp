@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomCase.h"
-#include "../Fuzz/DataMasks.h"
 #include "../Fuzz/Fuzz.h"
 #include "../Fuzz/Scores.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,18 +31,34 @@ llvm::Expected<RandomCase> RandomCase::make(uint64_t seed, std::string text,
   return made;
 }
 
-llvm::Expected<RandomCase> RandomCase::makeData(uint64_t seed) {
-  fa_fuzz::Random random(seed);
-  fa_fuzz::DataProgram program = fa_fuzz::makeDataProgram(random);
+llvm::Expected<RandomCase> RandomCase::make(uint64_t seed, fa_fuzz::DataProgram program) {
   llvm::Expected<RandomCase> made = make(seed, std::move(program.text), program.sizes);
   if (!made)
     return made;
-  made->hasGradients = !program.hasSequences;
+  made->dlse = program.dlse;
   fa_fuzz::Random ofCaptures(seed);
   for (HostTensor &tensor : made->inputs)
     for (const fa_fuzz::DataCapture &capture : program.captures)
       if (tensor.name == capture.name)
         capture.draw(tensor, *program.sizes.keyLength, fa_fuzz::Random(ofCaptures.next()));
+  return made;
+}
+
+llvm::Expected<RandomCase> RandomCase::makeData(uint64_t seed) {
+  fa_fuzz::Random random(seed);
+  fa_fuzz::DataProgram program = fa_fuzz::makeDataProgram(random);
+  bool hasSequences = program.hasSequences;
+  llvm::Expected<RandomCase> made = make(seed, std::move(program));
+  if (made)
+    made->hasGradients = !hasSequences;
+  return made;
+}
+
+llvm::Expected<RandomCase> RandomCase::makeDataScored(uint64_t seed) {
+  fa_fuzz::Random random(seed);
+  llvm::Expected<RandomCase> made = make(seed, fa_fuzz::makeDataScoreProgram(random));
+  if (made)
+    made->strict = true;
   return made;
 }
 

@@ -8,6 +8,7 @@
 #ifndef FA_TEST_INTEGRATION_RANDOMCASE_H
 #define FA_TEST_INTEGRATION_RANDOMCASE_H
 
+#include "../Fuzz/DataMasks.h"
 #include "fa/Reference/Sampling.h"
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/Execution.h"
@@ -25,6 +26,8 @@ public:
 
   /// Make one whose mask reads captured integers; without sequences it has gradients.
   static llvm::Expected<RandomCase> makeData(uint64_t seed);
+  /// Make one that has a random score as well, and gradients whatever it has.
+  static llvm::Expected<RandomCase> makeDataScored(uint64_t seed);
   /// Make one whose score is random.
   static llvm::Expected<RandomCase> makeScored(uint64_t seed);
   const std::string &getText() const { return text; }
@@ -44,6 +47,7 @@ private:
   /// Make one of a program, with inputs.
   static llvm::Expected<RandomCase> make(uint64_t seed, std::string text,
                                          const mlir::fa::AttentionSizes &sizes);
+  static llvm::Expected<RandomCase> make(uint64_t seed, fa_fuzz::DataProgram program);
 
   uint64_t seed = 0;
   std::string text;

@@ -7,16 +7,21 @@
 //
 // Masks that read captured integers, and scores with all kinds of captures. Each program runs on
 // the CPU and, scheduled for sm_80 and sm_90a, in the interpreter, and is judged by the reference:
-// those of scores with their gradients, of the others some, where they have no sequences.
+// those of scores, with such masks or without, with their gradients, of the others some, where they
+// have no sequences. Others are compiled to all variants for GPUs, which take the same arguments.
 // FA_DATA_PROGRAMS=n makes n programs of each group of masks, FA_DATA_SEED=m others;
-// FA_SCORE_PROGRAMS and FA_SCORE_SEED those of scores: FA_SCORE_SEED=17 FA_SCORE_PROGRAMS=1
+// FA_SCORE_PROGRAMS and FA_SCORE_SEED those of scores, FA_BOTH_PROGRAMS and FA_BOTH_SEED those of
+// both: FA_SCORE_SEED=17 FA_SCORE_PROGRAMS=1
 // RandomProgramTests --gtest_filter=*Scores*/0 runs seed 17 alone. Those of fa-test-gpu are others,
 // too (test/gpu/Special.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #include "RandomCase.h"
+#include "fa/Runtime/CompileCUDA.h"
+#include "fa/Support/ModuleText.h"
 #include "fa/Tools/Interpretation.h"
+#include "fa/Tools/Registry.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -67,6 +72,8 @@ static void expectRight(llvm::Expected<RandomCase> made, bool gradients, uint64_
 namespace {
 class RandomMasks : public testing::TestWithParam<int> {};
 class RandomScores : public testing::TestWithParam<int> {};
+class RandomBoth : public testing::TestWithParam<int> {};
+class RandomVariants : public testing::TestWithParam<const char *> {};
 } // namespace
 
 TEST_P(RandomMasks, MatchReference) {
@@ -85,5 +92,45 @@ TEST_P(RandomScores, MatchReference) {
   }
 }
 
+TEST_P(RandomBoth, MatchReference) {
+  int64_t count = numberOf("FA_BOTH_PROGRAMS", 2), first = numberOf("FA_BOTH_SEED", 9000);
+  for (int64_t n = 0; n < count; ++n) {
+    uint64_t seed = first + n * kGroups + GetParam();
+    expectRight(RandomCase::makeDataScored(seed), /*gradients=*/true, seed);
+  }
+}
+
+/// Compile all variants of a program and of its gradients; return what is wrong.
+static std::string compileVariants(StringRef text, StringRef target) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  ErrorCollector errors(&context);
+  OwningOpRef<ModuleOp> module = parseModule(text, "<text>", &context);
+  if (!module)
+    return errors.messages("it is not a module");
+  CompileOptions options;
+  options.target = target;
+  options.backward = CompileOptions::Backward::Beside;
+  FailureOr<cuda::Program> program = cuda::compile(*module, options);
+  if (failed(program))
+    return errors.messages("it was not compiled");
+  auto images = cuda::getAll(program->images);
+  return images ? "" : llvm::toString(images.takeError());
+}
+
+TEST_P(RandomVariants, Compile) {
+  uint64_t count = numberOf("FA_VARIANT_PROGRAMS", 6), first = numberOf("FA_VARIANT_SEED", 500);
+  for (uint64_t seed = first; seed < first + count; ++seed)
+    for (auto make : {RandomCase::makeData, RandomCase::makeScored, RandomCase::makeDataScored}) {
+      llvm::Expected<RandomCase> made = make(seed);
+      ASSERT_TRUE(bool(made)) << llvm::toString(made.takeError());
+      EXPECT_EQ(compileVariants(made->getText(), GetParam()), "") << "seed " << seed << ":\n"
+                                                                  << made->getText();
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Random, RandomMasks, testing::Range(0, kGroups));
 INSTANTIATE_TEST_SUITE_P(Random, RandomScores, testing::Range(0, kGroups));
+INSTANTIATE_TEST_SUITE_P(Random, RandomBoth, testing::Range(0, kGroups));
+INSTANTIATE_TEST_SUITE_P(Random, RandomVariants, testing::Values("sm_80", "sm_90a"));

@@ -14,7 +14,7 @@
 using namespace mlir::fa;
 using namespace fa_test;
 
-static constexpr uint64_t kDataPrograms = 400, kScorePrograms = 120;
+static constexpr uint64_t kDataPrograms = 400, kScorePrograms = 120, kDataScorePrograms = 60;
 
 template <typename... Args> static llvm::Error error(const char *format, Args &&...args) {
   return llvm::createStringError(llvm::formatv(format, std::forward<Args>(args)...).str());
@@ -153,5 +153,10 @@ void fa_test::addSpecial(std::vector<Test> &tests) {
   for (uint64_t seed = 0; seed < kScorePrograms; ++seed)
     tests.push_back({"random-scores." + std::to_string(seed), [seed](const Target &target) {
                        return checkRandom(RandomCase::makeScored(seed), /*gradients=*/true, target);
+                     }});
+  for (uint64_t seed = 0; seed < kDataScorePrograms; ++seed)
+    tests.push_back({"random-both." + std::to_string(seed), [seed](const Target &target) {
+                       return checkRandom(RandomCase::makeDataScored(seed), /*gradients=*/true,
+                                          target);
                      }});
 }
