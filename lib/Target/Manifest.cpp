@@ -343,9 +343,11 @@ static void renumber(ManifestVariant &variant, ArrayRef<unsigned> numbers) {
 }
 
 llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
-  auto isBound = [](const ManifestArgument &argument) { return argument.isBound(); };
+  auto isOutput = [](const ManifestArgument &argument) {
+    return argument.kind == ManifestArgument::Output;
+  };
   bool same = other.entry == entry && other.variants.size() == 1 &&
-              llvm::count_if(arguments, isBound) == llvm::count_if(other.arguments, isBound);
+              llvm::count_if(arguments, isOutput) == llvm::count_if(other.arguments, isOutput);
   std::vector<ManifestArgument> all = arguments;
   SmallVector<unsigned> numbers;
   for (ManifestArgument &argument : other.arguments) {
@@ -369,7 +371,7 @@ llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
       same = same && isLike(arguments[known]);
       continue;
     }
-    same = same && !isBound(argument);
+    same = same && !isOutput(argument);
     all.push_back(argument);
   }
   if (!same)

@@ -226,8 +226,8 @@ struct Manifest {
   /// Return the extents of a kernel's grid.
   llvm::Expected<LaunchShape> grid(const ManifestKernel &kernel, const LaunchShapes &shapes) const;
   /// Appends the one variant of another compilation of the same entry, whose
-  /// kernels are in image `image`. Only workspaces and launch epochs may differ: there
-  /// will be those of both.
+  /// kernels are in image `image`. Outputs are the same; of inputs, workspaces and launch epochs,
+  /// which a variant's kernels may not read, there will be those of both.
   llvm::Error addVariant(Manifest other, unsigned image);
 };
 

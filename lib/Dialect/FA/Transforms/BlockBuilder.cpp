@@ -363,14 +363,16 @@ Value BlockBuilder::convert(Value tile, Type element) {
   return arith::TruncFOp::create(b, loc, type.clone(element), tile);
 }
 
-Value BlockBuilder::load(Value tensor, Axis axis) {
+Value BlockBuilder::load(Value tensor, Axis axis, int64_t columns) {
   auto view = dyn_cast<tile::ViewType>(tensor.getType());
   auto type = view ? RankedTensorType::get(view.getShape(), view.getElementType())
                    : cast<RankedTensorType>(tensor.getType());
   int64_t rank = type.getRank();
+  if (columns == 0)
+    columns = type.getShape().back();
   SmallVector<Value> indices{batch, axis == Axis::rows ? head : keyHead, at(axis), index(0)};
-  return tile::LoadOp::create(b, loc, tile({axis}, type.getShape().back(), type.getElementType()),
-                              tensor, ArrayRef(indices).take_back(rank),
+  return tile::LoadOp::create(b, loc, tile({axis}, columns, type.getElementType()), tensor,
+                              ArrayRef(indices).take_back(rank),
                               ArrayRef<int64_t>{rank - 2, rank - 1});
 }
 

@@ -125,9 +125,9 @@ struct BlockBuilder {
   /// boxes, so that loops over rows load whole vectors.
   Value numbersOf(Value tensor);
   /// Load the tile's rows of a B x Hq x Sq x D tensor or view, or its keys of a B x Hk x Sk x D
-  /// tensor, D static; without B where they are of sequences in a row.
-  Value loadRows(Value tensor) { return load(tensor, Axis::rows); }
-  Value loadKeys(Value tensor) { return load(tensor, Axis::keys); }
+  /// tensor, D static or given; without B where they are of sequences in a row.
+  Value loadRows(Value tensor, int64_t columns = 0) { return load(tensor, Axis::rows, columns); }
+  Value loadKeys(Value tensor) { return load(tensor, Axis::keys, 0); }
   /// Load the number of the block's head from a tensor of them, as f32, for each row.
   Value loadOfHead(Value tensor);
   /// Store a tile at the indices of `axes`, one for each dimension of the view, which may
@@ -193,7 +193,7 @@ struct BlockBuilder {
 
 private:
   arith::FastMathFlags contract() { return arith::FastMathFlags::contract; }
-  Value load(Value tensor, Axis axis);
+  Value load(Value tensor, Axis axis, int64_t columns);
   void begin(MapBlocksOp block);
   const Part &partOf(Axis axis) { return axis == Axis::rows ? rows : keys; }
   Part findPart(Value tensor, Value starts, Value lengths);

@@ -312,6 +312,31 @@ LogicalResult Expander::expandIf(scf::IfOp op) {
   return success();
 }
 
+/// Return whether an index is computed from the value.
+static bool leadsToIndex(Value value) {
+  SmallVector<Value> next{value};
+  DenseSet<Value> seen;
+  while (!next.empty())
+    for (Operation *user : next.pop_back_val().getUsers()) {
+      Operation *of = isa<scf::YieldOp>(user) ? user->getParentOp() : user;
+      for (Value result : of->getResults()) {
+        if (result.getType().isIndex())
+          return true;
+        if (seen.insert(result).second)
+          next.push_back(result);
+      }
+    }
+  return false;
+}
+
+/// Return whether the op casts an index to fewer bits, of which an index is computed: there and
+/// back, casts are folded to nothing, whatever is cut off.
+static bool cutsIndex(Operation &op) {
+  return isa<arith::IndexCastOp, arith::IndexCastUIOp, index::CastSOp, index::CastUOp>(op) &&
+         op.getOperand(0).getType().isIndex() &&
+         op.getResult(0).getType().getIntOrFloatBitWidth() < 64 && leadsToIndex(op.getResult(0));
+}
+
 LogicalResult Expander::expandOp(Operation &op) {
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
     return expandExtract(extract);
@@ -352,6 +377,11 @@ LogicalResult Expander::expandOp(Operation &op) {
     auto predicate =
         arith::symbolizeCmpIPredicate(index::stringifyIndexCmpPredicate(compare.getPred()));
     created = arith::CmpIOp::create(b, op.getLoc(), *predicate, operands[0], operands[1]);
+  } else if (cutsIndex(op)) {
+    Type i64 = b.getI64Type();
+    Type type = onRow || onColumn ? Type(shape(i64, onRow, onColumn)) : i64;
+    Value wide = arith::IndexCastOp::create(b, op.getLoc(), type, operands[0]);
+    created = elementwise(op, "arith.trunci", wide, onRow, onColumn);
   } else if (line) {
     created = elementwise(op, line->name, operands, onRow, onColumn);
   } else if (op.getDialect() && op.getDialect()->getNamespace() != "index" &&

@@ -151,6 +151,11 @@ static void rewrite(AttentionOp op, bool lastFactors) {
                                    op.getQueryStarts() ? ArrayRef(kRowAxes).drop_front()
                                                        : ArrayRef(kRowAxes),
                                    op->getResultTypes(), ValueRange(), op.getQueryStarts());
+  // What the entry does not return is kept in memory of ours.
+  if (llvm::any_of(op->getResults(), [](Value result) { return result.use_empty(); })) {
+    SmallVector<Attribute> sizes(op->getNumResults(), sizesOf(op.getQuery()));
+    block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizes));
+  }
   r.enter(block, op.getQuery(), op.getKey(), op.getSequences());
   r.keyHead = r.keyHeadOf(op.getQuery(), op.getKey());
   auto dropout = r.dropout(op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset());

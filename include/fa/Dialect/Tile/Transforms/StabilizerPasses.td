@@ -35,7 +35,8 @@ def TileAppendRowSum : Pass<"tile-append-row-sum", "::mlir::tile::FuncOp"> {
     Numerics: changes rounding. Sums that divide are of rounded elements, so that
     the errors of rounding in a weight divide out where one weight dominates; each
     is added in f32. Other uses of s', such as a logarithm, keep the sums of the
-    elements that were not rounded. Divisions by them are approximate (`afn`).
+    elements that were not rounded. Divisions by them, and by what is added to such
+    quotients, are approximate (`afn`).
 
     Example (`test/Dialect/Tile/Transforms/Stabilizer/append-row-sum.mlir`):
 

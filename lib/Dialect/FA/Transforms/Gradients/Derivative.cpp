@@ -33,7 +33,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -299,12 +298,10 @@ Value Differentiator::hoist(Value value, Branch &branch) {
   if (Value known = branch.hoisted.lookupOrNull(value))
     return known;
   Operation *op = value.getDefiningOp();
-  for (Value operand : op->getOperands())
-    hoist(operand, branch);
-  llvm::SetVector<Value> above;
-  getUsedValuesDefinedAbove(op->getRegions(), above);
-  for (Value used : above)
-    hoist(used, branch);
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      hoist(operand, branch);
+  });
   b.clone(*op, branch.hoisted);
   return branch.hoisted.lookup(value);
 }

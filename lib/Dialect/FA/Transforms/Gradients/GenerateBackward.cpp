@@ -50,10 +50,13 @@ struct Result {
   unsigned argument;
   SmallVector<SumAttr> sums;
   RankedTensorType type;
+  /// Say whether a size is not that of the sum.
+  bool isResized = false;
 
   /// Return whether a kernel makes the gradient of the sums, which are f32 then.
   bool isAddedUp() const {
-    return sums.size() != 1 || (sums.front().isScatter() && !type.getElementType().isF32());
+    return sums.size() != 1 || isResized ||
+           (sums.front().isScatter() && !type.getElementType().isF32());
   }
   bool hasProducts() const {
     return llvm::any_of(sums, [](SumAttr sum) { return sum.isProduct(); });
@@ -71,10 +74,8 @@ public:
 private:
   LogicalResult checkNames();
   LogicalResult checkClashes();
-  /// Return whether P is exp2((x - lse) log2 e), which is right to f32 however large x is, and not
-  /// one fma, exp2(x log2 e - lse2), whose errors grow with x but are small beside those of
-  /// operands of 2 bytes.
-  bool subtractsFirst() { return getElementTypeOrSelf(op.getQuery().getType()).isF32(); }
+  bool subtractsFirst();
+  bool isF32() { return getElementTypeOrSelf(op.getQuery().getType()).isF32(); }
   bool isWanted(Value value);
   void addFunction();
   void nameSizes();
@@ -89,7 +90,9 @@ private:
   Value sumSink();
   void addReturn(ArrayRef<Value> values);
   Value addUp(const Result &result, ValueRange parts);
+  int64_t sizeOf(Axis axis);
   bool isLongerThan(const Result &result, unsigned dim, Axis axis);
+  bool isResized(const Result &result);
   /// Return the argument of the backward entry for an argument of the forward's, null for null.
   Value mapped(Value value) {
     return value ? backward.getArgument(cast<BlockArgument>(value).getArgNumber()) : Value();
@@ -120,6 +123,18 @@ private:
 };
 
 } // namespace
+
+/// Return whether P is exp2((x - lse) log2 e), which is right to f32 however large x is, and not
+/// one fma, exp2(x log2 e - lse2), whose errors grow with x: those of products of operands of 2
+/// bytes, and of what is bounded, are small beside their own. Biases of a whole row may be -1e9, or
+/// the least number there is, of which log2 e times is none.
+bool Backward::subtractsFirst() {
+  if (isF32() || op.getScore().empty())
+    return isF32();
+  Value x = splitProduct(op.getScore().front().getTerminator()->getOperand(0)).first;
+  return x != op.getScore().getArgument(0) &&
+         !isa_and_nonnull<math::TanhOp, math::ErfOp, math::SinOp, math::CosOp>(x.getDefiningOp());
+}
 
 bool Backward::isWanted(Value value) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(value.getType()));
@@ -342,7 +357,7 @@ void Backward::prepareRows() {
   }
   based = arith::SelectOp::create(inner, loc, empty, r.splat(sign * kInf, r.rowType()), based);
   r.storeNumbers(named(based, "row_lse"), block.getResultView(0));
-  Value added = subtractsFirst() ? subtracted : r.mul(subtracted, r.splat(sign, r.rowType()));
+  Value added = isF32() ? subtracted : r.mul(subtracted, r.splat(-1, r.rowType()));
   r.storeNumbers(named(added, "delta"), block.getResultView(1));
   rowLse = block.getResult(0);
   delta = block.getResult(1);
@@ -561,13 +576,12 @@ LogicalResult Backward::buildWeights() {
     exponent = arith::AddFOp::create(b, loc, exponent, row(lses), contract);
   }
   Value p = math::Exp2Op::create(b, loc, exponent);
-  Value less = subtractsFirst() ? arith::SubFOp::create(b, loc, dp, row(deltas)).getResult()
-                                : arith::AddFOp::create(b, loc, dp, row(deltas)).getResult();
+  Value less = isF32() ? arith::SubFOp::create(b, loc, dp, row(deltas)).getResult()
+                       : arith::AddFOp::create(b, loc, dp, row(deltas)).getResult();
   Value kept = p;
   if (op.hasDropout()) {
     // A product may begin with what is added to it, so that is selected too, not 0 before the sum.
-    Value dropped =
-        subtractsFirst() ? arith::NegFOp::create(b, loc, row(deltas)).getResult() : row(deltas);
+    Value dropped = isF32() ? arith::NegFOp::create(b, loc, row(deltas)).getResult() : row(deltas);
     Value keeps = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, keep, constant(0));
     kept = arith::SelectOp::create(b, loc, keeps, p, constant(0));
     less = arith::SelectOp::create(b, loc, keeps, less, dropped);
@@ -619,9 +633,10 @@ Value Backward::addUp(const Result &result, ValueRange parts) {
   if (byRows) {
     block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(argument)));
     r.enter(block, argument, argument);
-    Value sum = r.loadRows(parts.front());
+    int64_t columns = result.type.getShape().back();
+    Value sum = r.loadRows(parts.front(), columns);
     for (Value part : parts.drop_front())
-      sum = r.add(sum, r.loadRows(part));
+      sum = r.add(sum, r.loadRows(part, columns));
     r.store(r.convert(named(sum, "sum"), result.type.getElementType()), block.getResultView(0),
             kRowAxes);
     return block.getResult(0);
@@ -637,6 +652,13 @@ Value Backward::addUp(const Result &result, ValueRange parts) {
   return block.getResult(0);
 }
 
+/// Return how many indices an axis has.
+int64_t Backward::sizeOf(Axis axis) {
+  auto operand =
+      cast<RankedTensorType>(operandOf(axis, mapped(op.getQuery()), mapped(op.getKey())).getType());
+  return operand.getDimSize(dimensionIn(axis, operand));
+}
+
 /// Return whether an argument may have another size in a dimension than an axis has: one that the
 /// user gave another name, or number.
 bool Backward::isLongerThan(const Result &result, unsigned dim, Axis axis) {
@@ -645,10 +667,19 @@ bool Backward::isLongerThan(const Result &result, unsigned dim, Axis axis) {
   auto dims = backward.getArgAttrOfType<ArrayAttr>(result.argument, FADialect::kDimsAttr);
   if (dims && cast<StringAttr>(dims[dim]).getValue() == sizeName(axis))
     return false;
-  auto operand =
-      cast<RankedTensorType>(operandOf(axis, mapped(op.getQuery()), mapped(op.getKey())).getType());
-  int64_t size = operand.getDimSize(dimensionIn(axis, operand));
+  int64_t size = sizeOf(axis);
   return ShapedType::isDynamic(size) || size != result.type.getDimSize(dim);
+}
+
+/// Return whether an argument and the sum that is its gradient have different numbers for a size.
+bool Backward::isResized(const Result &result) {
+  if (result.sums.size() != 1 || result.sums.front().isScatter() || result.sums.front().isProduct())
+    return false;
+  return llvm::any_of(llvm::enumerate(result.sums.front().getAxes()), [&](auto each) {
+    int64_t own = result.type.getDimSize(each.index());
+    int64_t size = each.value() == Axis::one ? own : sizeOf(each.value());
+    return own != size && !ShapedType::isDynamic(own) && !ShapedType::isDynamic(size);
+  });
 }
 
 /// Emit the sums over pairs; return the gradients that they are.
@@ -664,6 +695,8 @@ SmallVector<Value> Backward::addPairwise() {
       dropout.push_back(mapped(value));
   SmallVector<Type> types;
   SmallVector<Attribute> sums;
+  for (Result &result : results)
+    result.isResized = isResized(result);
   for (const Result &result : results)
     for (SumAttr sum : result.sums) {
       sums.push_back(sum);
@@ -693,7 +726,7 @@ SmallVector<Value> Backward::addPairwise() {
     unsigned count = result.sums.size();
     Value value = result.isAddedUp() ? addUp(result, parts.take_front(count)) : parts.front();
     SumAttr sum = count == 1 ? result.sums.front() : SumAttr();
-    if (sum && !sum.isScatter() && !sum.isProduct() &&
+    if (sum && !result.isAddedUp() && !sum.isScatter() && !sum.isProduct() &&
         llvm::any_of(llvm::enumerate(sum.getAxes()),
                      [&](auto each) { return isLongerThan(result, each.index(), each.value()); }))
       value =

@@ -105,7 +105,7 @@ static Operation *findObstacle(const StoredRows &rows, llvm::SetVector<SliceOp> 
 /// argument, by its name. Return null where stores differ in it, or nothing says it.
 static Value emitStoredLength(OpBuilder &b, FuncOp func) {
   /// Two stores have as many rows where these are equal: a slice's size, or a dimension's name.
-  using Length = std::pair<Value, Attribute>;
+  using Length = std::pair<Value, StringRef>;
   auto lengthOf = [&](StoreOp store) -> Length {
     int64_t dim = store.getDims().front();
     Value view = store.getDestination();
@@ -113,13 +113,13 @@ static Value emitStoredLength(OpBuilder &b, FuncOp func) {
       return {static_cast<int64_t>(slice.getDim()) == dim ? slice.getSize() : Value(), {}};
     unsigned number = cast<BlockArgument>(view).getArgNumber();
     auto names = func.getArgAttrOfType<ArrayAttr>(number, TileDialect::kDimsAttr);
-    return {{}, names ? names[dim] : Attribute()};
+    return {{}, names ? cast<StringAttr>(names[dim]).getValue() : StringRef()};
   };
   StoreOp first;
   bool same = true;
   func.walk([&](StoreOp store) {
     Length length = lengthOf(store);
-    same &= (length.first || length.second) && (!first || lengthOf(first) == length);
+    same &= (length.first || !length.second.empty()) && (!first || lengthOf(first) == length);
     first = store;
   });
   if (!first || !same)

@@ -107,7 +107,7 @@ private:
   SmallVector<unsigned> appended;
   /// The symbols of the grid.
   SmallVector<Size> symbols;
-  SmallVector<Attribute> sizeNames;
+  SmallVector<StringRef> sizeNames;
   SmallVector<AffineExpr> firstExtents, secondExtents;
 };
 
@@ -157,12 +157,12 @@ bool Pair::fitArguments() {
   return true;
 }
 
-/// Return the symbol of a size of an argument, one for all of a name.
+/// Return the symbol of a size of an argument, one for all of a name; "" is none.
 AffineExpr Pair::symbolOf(Size size) {
   auto names = attrs[size.first].getAs<ArrayAttr>(TileDialect::kDimsAttr);
-  Attribute name = names ? names[size.second] : Attribute();
+  StringRef name = names ? cast<StringAttr>(names[size.second]).getValue() : StringRef();
   for (auto [n, known] : llvm::enumerate(symbols))
-    if (known == size || (name && sizeNames[n] == name))
+    if (known == size || (!name.empty() && sizeNames[n] == name))
       return getAffineSymbolExpr(n, first.getContext());
   symbols.push_back(size);
   sizeNames.push_back(name);

@@ -163,6 +163,20 @@ static bool readsItselfOnly(Sums &sums) {
   return sums.reduce->hasOneUse() && scaled->hasOneUse() && sums.sum.getArgument().hasOneUse();
 }
 
+/// Let divisions by sums, and by what is added to such quotients, be approximate: what was divided
+/// has rounding errors of 2 bytes; an approximate division has 2 units in the last place of 4, and
+/// neither a branch nor a wait for one.
+static void approximateDivisions(Value sums) {
+  for (OpOperand &use : sums.getUses()) {
+    Operation *user = use.getOwner();
+    if (dividesBy(use))
+      cast<arith::DivFOp>(user).setFastmath(arith::FastMathFlags::afn);
+    else if (!isa<arith::AddFOp>(user))
+      continue;
+    approximateDivisions(user->getResult(0));
+  }
+}
+
 namespace {
 
 struct AppendRowSum : tile::impl::TileAppendRowSumBase<AppendRowSum> {
@@ -183,11 +197,7 @@ struct AppendRowSum : tile::impl::TileAppendRowSumBase<AppendRowSum> {
                     return dividesBy(use) || comparesWithZero(use);
                   });
       exact.replaceUsesWithIf(rounded, [&](OpOperand &use) { return drop || dividesBy(use); });
-      // What was divided has rounding errors of 2 bytes; an approximate division has 2 units
-      // in the last place of 4, and neither a branch nor a wait for one.
-      for (OpOperand &use : rounded.getUses())
-        if (dividesBy(use))
-          cast<arith::DivFOp>(use.getOwner()).setFastmath(arith::FastMathFlags::afn);
+      approximateDivisions(rounded);
       if (drop)
         dropSum(*sums);
       fa::remarkPassed(*this, loc, "row-sum")

@@ -1,7 +1,8 @@
 // RUN: fa-opt %s --tile-append-row-sum --remarks --verify-diagnostics | FileCheck %s
 // RUN: fa-opt %s --tile-append-row-sum --tile-lower-stabilizer --tile-assign-layouts=products=async | FileCheck %s --check-prefix=LAYOUT
 
-// The sums that divide come from the product; those that a logarithm reads stay.
+// The sums that divide come from the product; those that a logarithm reads stay. What they divide
+// need not be divided more exactly than by them.
 // CHECK-LABEL: tile.func @both(
 // CHECK: %[[INIT:.*]] = tile.broadcast %{{.*}} : f32 -> tensor<64x72xf32>
 // CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[O:.*]] = %[[INIT]], %[[L:.*]] = %{{.*}}) -> (tensor<64x72xf32>, tensor<64xf32>) {
@@ -11,6 +12,9 @@
 // CHECK: %[[OWN:.*]] = tile.columns %[[R]]#0 first(0) : tensor<64x72xf32> -> tensor<64x64xf32>
 // CHECK: %[[BEHIND:.*]] = tile.columns %[[R]]#0 first(64) : tensor<64x72xf32> -> tensor<64x8xf32>
 // CHECK: %[[SUM:.*]] = tile.reduce maxnumf %[[BEHIND]] init %{{.*}} dim 1 : tensor<64x8xf32> -> tensor<64xf32>
+// CHECK: %[[PART:.*]] = arith.divf %{{.*}}, %[[SUM]] fastmath<afn>
+// CHECK: %[[WHOLE:.*]] = arith.addf %{{.*}}, %[[PART]]
+// CHECK: arith.divf %{{.*}}, %[[WHOLE]] fastmath<afn>
 // CHECK: arith.divf %{{.*}}, %[[SUM]] fastmath<afn>
 // CHECK: math.log2 %[[R]]#1
 
@@ -36,7 +40,10 @@ tile.func @both(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.v
     %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
     scf.yield %o1, %l1 : tensor<64x64xf32>, tensor<64xf32>
   }
-  %i = arith.divf %one, %r#1 : tensor<64xf32>
+  %part = arith.divf %one, %r#1 : tensor<64xf32>
+  %whole = arith.addf %one, %part : tensor<64xf32>
+  %share = arith.divf %one, %whole : tensor<64xf32>
+  %i = arith.divf %share, %r#1 : tensor<64xf32>
   %ib = tile.broadcast %i dim 1 : tensor<64xf32> -> tensor<64x64xf32>
   %out = arith.mulf %r#0, %ib : tensor<64x64xf32>
   tile.store %out, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
