@@ -152,6 +152,8 @@ def make_options(**choices: Any) -> Options:
         if is_text != isinstance(value, str) or not is_text and not hasattr(value, "__index__"):
             raise TypeError("compile(): %s is %r, expected %s" % (name, value, "text; names have commas between" if is_text
                                                                    else "True, False or a number"))
+        if not is_text and not -2**31 <= int(value) < 2**31:
+            raise ValueError("compile(): %s is %d, expected a number of 32 bits" % (name, value))
         setattr(options, name, value.encode() if isinstance(value, str) else int(value))
     return options
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import struct
 import sys
@@ -56,6 +57,23 @@ def _describe(name: str, value: Any, writable: bool) -> _Memory:
     return _Memory(address, element, interface["shape"], strides, "cpu")
 
 
+def _as_integer(name: str, value: Any) -> int:
+    """Return a number of up to 64 bits, signed or not, such as NumPy's."""
+    if hasattr(value, "data_ptr") or not hasattr(value, "__index__"):
+        raise TypeError("'%s' is an integer; give a number, not a %s" % (name, type(value).__name__))
+    integer = operator.index(value)
+    if not -2**63 <= integer < 2**64:
+        raise ValueError("'%s' is %d, expected an integer of 64 bits" % (name, integer))
+    return integer
+
+
+def _as_float(name: str, value: Any) -> float:
+    # A tensor's value may have to be waited for.
+    if hasattr(value, "data_ptr") or not hasattr(value, "__float__") or getattr(value, "ndim", 0) > 0:
+        raise TypeError("'%s' is a number; give one, not a %s" % (name, type(value).__name__))
+    return float(value)
+
+
 class Program:
     """A compiled program. Any number of threads may launch one."""
 
@@ -92,11 +110,12 @@ class Program:
         arguments, keep = (Argument * len(values))(), list[Any]()
         for argument, (name, value) in zip(arguments, values.items()):
             argument.name = name.encode()
-            if isinstance(value, (int, float)):
-                integral = DTYPES[self.dtypes[self.names.index(name)]] > DTYPES["f64"]
-                argument.f, argument.i = (0, value) if integral else (value, 0)
+            number = self.names.index(name)
+            if self.kinds[number] == SCALAR:
+                integral = DTYPES[self.dtypes[number]] > DTYPES["f64"]
+                argument.f, argument.i = (0, _as_integer(name, value)) if integral else (_as_float(name, value), 0)
                 continue
-            memory = _describe(name, value, self.kinds[self.names.index(name)] == OUTPUT)
+            memory = _describe(name, value, self.kinds[number] == OUTPUT)
             if (memory.device == "cpu") != self.on_cpu:
                 raise ValueError("'%s' is on %s, but the program was compiled for %s; compile it for the device of its "
                                  "tensors" % (name, memory.device, self.target))

@@ -66,13 +66,15 @@ static CompileOptions translate(const fa_compile_options &options) {
 
 /// Check what is asked for gradients.
 static fa_error *checkBackward(ModuleOp module, const fa_compile_options &options) {
-  bool names = options.gradients && *options.gradients;
-  if (!options.backward && (names || options.dlse || options.fused))
-    return makeError(std::string("fa_compile_options.") +
-                     (names          ? "gradients"
-                      : options.dlse ? "dlse"
-                                     : "fused") +
-                     " is for gradients; set fa_compile_options.backward, or leave it out");
+  std::pair<const char *, bool> ofGradients[] = {
+      {"gradients", options.gradients && *options.gradients},
+      {"dlse", options.dlse},
+      {"deterministic", options.deterministic},
+      {"fused", options.fused}};
+  for (auto [name, isSet] : ofGradients)
+    if (isSet && !options.backward)
+      return makeError(std::string("fa_compile_options.") + name +
+                       " is for gradients; set fa_compile_options.backward, or leave it out");
   if (!options.backward)
     return nullptr;
   if (options.fused && options.deterministic)
@@ -372,9 +374,15 @@ withModule(StringRef text, const fa_compile_options &options,
     return makeError(errors.messages("the text is not a module of MLIR"));
   if (fa_error *error = checkBackward(*module, options))
     return error;
-  if (options.fused && !*device)
-    return makeError("fa_compile_options.fused is for GPUs, and the target is a CPU; leave it out, "
-                     "or choose a device");
+  std::pair<const char *, bool> ofGPUs[] = {{"fused", options.fused},
+                                            {"warps", options.warps},
+                                            {"stages", options.stages},
+                                            {"order", options.order},
+                                            {"aligned_only", options.aligned_only}};
+  for (auto [field, isSet] : ofGPUs)
+    if (isSet && !*device)
+      return makeError(std::string("fa_compile_options.") + field +
+                       " is for GPUs, and the target is a CPU; leave it out, or choose a device");
   if (fa_error *error = selectEntry(*module, options.entry))
     return error;
   return use(*module, compileOptions, std::move(*device), errors);

@@ -58,7 +58,7 @@ class OnArrays(unittest.TestCase):
         fa_mlir.compile(TEXT).launch(**values)
 
     def test_computes(self):
-        for cap in (0.5, 1.5):
+        for cap in (0.5, 1.5, np.float32(0.75), np.float64(0.75), np.array(0.75), np.int8(1)):
             self.launch(cap=cap)
             o, lse = attend(cap=cap, **self.arrays)
             np.testing.assert_allclose(self.o, o, atol=2e-6)
@@ -88,6 +88,8 @@ class OnArrays(unittest.TestCase):
             (dict(x=1), TypeError, "no argument 'x'; it has q, k, v, cap, o, lse"),
             (dict(q=[1.0]), TypeError, "'q' is a list; give an array of NumPy or a tensor of PyTorch"),
             (dict(q=self.arrays["q"].astype(np.complex64)), TypeError, "'q' has elements of type <c8"),
+            (dict(cap="1"), TypeError, "'cap' is a number; give one, not a str"),
+            (dict(cap=self.arrays["q"]), TypeError, "'cap' is a number; give one, not a ndarray"),
         ]
         for changes, error, words in cases:
             with self.subTest(words), self.assertRaisesRegex(error, words):
@@ -95,6 +97,18 @@ class OnArrays(unittest.TestCase):
         self.o.flags.writeable = False
         with self.assertRaisesRegex(ValueError, "'o' is an output and cannot be written"):
             self.launch()
+
+    def test_checks_integers(self):
+        text = TEXT.replace("%cap: f32", "%cap: i64").replace("%c: f32", "%c: i64").replace(
+            "%x = arith.minimumf %s, %c : f32", "%f = arith.sitofp %c : i64 to f32\n      %x = arith.minimumf %s, %f : f32")
+        text = text.replace("x?x?x16xf32>, f32)", "x?x?x16xf32>, i64)")
+        values = dict(self.arrays, o=self.o, lse=self.lse)
+        for cap in (1, np.int32(1), np.uint8(1), True):
+            fa_mlir.compile(text).launch(**values, cap=cap)
+            np.testing.assert_allclose(self.o, attend(cap=1, **self.arrays)[0], atol=2e-6)
+        for cap, error in [(2**64, ValueError), (-2**63 - 1, ValueError), (1.0, TypeError), (np.float32(1), TypeError)]:
+            with self.subTest(cap), self.assertRaisesRegex(error, "'cap' is"):
+                fa_mlir.compile(text).launch(**values, cap=cap)
 
     def test_says_what_is_missing(self):
         words = "argument 'lse' of entry @causal is not bound; pass each of q, k, v, cap, o, lse"
@@ -318,6 +332,12 @@ class Errors(unittest.TestCase):
             fa_mlir.compile(3)
 
     def test_options(self):
+        for options, words in [(dict(threads=2**40), "threads is 1099511627776, expected a number of 32 bits"),
+                               (dict(warps=4), "warps is for GPUs, and the target is a CPU"),
+                               (dict(aligned_only=1), "aligned_only is for GPUs"),
+                               (dict(deterministic=1), "deterministic is for gradients; set fa_compile_options.backward")]:
+            with self.subTest(words), self.assertRaisesRegex((ValueError, fa_mlir.Error), words):
+                fa_mlir.compile(TEXT, **options)
         with self.assertRaisesRegex(TypeError, "no option 'row'; it has target, entry, threads"):
             fa_mlir.compile(TEXT, row=3)
         with self.assertRaisesRegex(TypeError, r"gradients is \['q'\], expected text; names have commas between"):

@@ -463,6 +463,23 @@ TEST_F(Reading, VariantsHaveTheWorkspacesAndTagsOfAll) {
   EXPECT_EQ(llvm::toString(std::move(failed)), "the variants of entry @k take different arguments");
 }
 
+TEST_F(Reading, VariantsNeedNotReadAllInputs) {
+  Manifest less = read(persistentKernel(""))[0], more = less;
+  ASSERT_EQ(less.arguments[0].kind, ManifestArgument::Output);
+  more.arguments.push_back(less.arguments[0]);
+  more.arguments.back().name = "y";
+  more.arguments.back().kind = ManifestArgument::Input;
+  for (auto [first, second] : {std::pair(less, more), {more, less}}) {
+    EXPECT_EQ(llvm::toString(first.addVariant(second, 1)), "");
+    EXPECT_EQ(first.arguments.size(), more.arguments.size());
+    EXPECT_EQ(first.arguments.back().name, "y");
+  }
+  // But all write the same.
+  more.arguments.back().kind = ManifestArgument::Output;
+  llvm::Error failed = less.addVariant(more, 1);
+  EXPECT_EQ(llvm::toString(std::move(failed)), "the variants of entry @k take different arguments");
+}
+
 TEST_F(Reading, WorkspacesOfAVariantBeyondItsBoundsAreEmpty) {
   // The workspace is of the second variant alone, which is for at most 8 rows, in 4 parts each.
   ManifestModule program;

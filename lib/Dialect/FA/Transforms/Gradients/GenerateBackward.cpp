@@ -217,6 +217,12 @@ LogicalResult Backward::checkClashes() {
       if (nameOf(argument) == name)
         return entry.emitError() << "argument '" << escaped(name) << "' has the name of the "
                                  << what << "; rename it";
+  std::string own = entry.getSymName().str() + "_backward";
+  for (auto other : entry->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    if (other.getSymName() == own || other.getSymName().starts_with(own + "_"))
+      return other.emitError() << "@" << escaped(other.getSymName())
+                               << " has a name of the gradients of @" << escaped(entry.getSymName())
+                               << " and their kernels; rename it";
   return success();
 }
 

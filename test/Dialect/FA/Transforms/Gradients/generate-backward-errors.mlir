@@ -95,3 +95,16 @@ func.func @clash(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf
     : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
   return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
 }
+
+// -----
+
+func.func @f(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+             %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+// expected-error @+1 {{@f_backward_rows has a name of the gradients of @f and their kernels; rename it}}
+func.func @f_backward_rows(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}

@@ -139,3 +139,29 @@ tile.func @third(%x: !tile.view<?xf32> {tile.name = "x"}, %o: !tile.view<?xf32> 
   %ring = tile.ring : !tile.ring<1 x 64xf32, #tile.swizzle<128>>
   tile.return
 }
+
+// -----
+
+// Sizes without a name are no one size, be they of one tensor.
+// LIMIT: tile.func @own(
+// FITS: tile.func @own(
+// CHECK: #[[GRID:.*]] = affine_map<()[s0, s1] -> (s0, (s1 ceildiv 64) * 2)>
+// CHECK: tile.func @own({{.*}} grid #[[GRID]] sizes [0, 0, 0, 1]
+// CHECK-NOT: tile.func
+tile.func @own(%x: !tile.view<?x?xf32> {tile.dims = ["", ""], tile.name = "x"}, %o: !tile.view<?x?xf32> {tile.name = "o", tile.output}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 2 : i64} {
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %c64 = arith.constant 64 : index
+  %i = arith.muli %t, %c64 : index
+  tile.store %zero, %o[%b, %i] dims [1] : tensor<64xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+// expected-remark@+1 {{@own and @more are one launch}}
+tile.func @more(%x: !tile.view<?x?xf32> {tile.dims = ["", ""], tile.name = "x"}, %p: !tile.view<?x?xf32> {tile.name = "p", tile.output}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 2 : i64} {
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %c64 = arith.constant 64 : index
+  %i = arith.muli %t, %c64 : index
+  tile.store %zero, %p[%b, %i] dims [1] : tensor<64xf32>, !tile.view<?x?xf32>
+  tile.return
+}
