@@ -377,8 +377,7 @@ withModule(StringRef text, const fa_compile_options &options,
   std::pair<const char *, bool> ofGPUs[] = {{"fused", options.fused},
                                             {"warps", options.warps},
                                             {"stages", options.stages},
-                                            {"order", options.order},
-                                            {"aligned_only", options.aligned_only}};
+                                            {"order", options.order}};
   for (auto [field, isSet] : ofGPUs)
     if (isSet && !*device)
       return makeError(std::string("fa_compile_options.") + field +

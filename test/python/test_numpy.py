@@ -334,7 +334,6 @@ class Errors(unittest.TestCase):
     def test_options(self):
         for options, words in [(dict(threads=2**40), "threads is 1099511627776, expected a number of 32 bits"),
                                (dict(warps=4), "warps is for GPUs, and the target is a CPU"),
-                               (dict(aligned_only=1), "aligned_only is for GPUs"),
                                (dict(deterministic=1), "deterministic is for gradients; set fa_compile_options.backward")]:
             with self.subTest(words), self.assertRaisesRegex((ValueError, fa_mlir.Error), words):
                 fa_mlir.compile(TEXT, **options)
