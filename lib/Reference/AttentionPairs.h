@@ -171,13 +171,19 @@ std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t 
     auto termOf = [&](double derivative) {
       return Term{dx * derivative, dxError * std::fabs(derivative), p * derivative};
     };
-    double derivative = 1;
-    if (reverse)
-      derivative = reverse->run(1, [&](size_t capture, int64_t element, double derivative) {
-        add(capture, element, termOf(derivative));
-      });
     pair.weightError = (error + narrow) * pair.weight;
-    pair.scoreDelta = termOf(derivative);
+    pair.scoreDelta = termOf(1);
+    // What is not reached takes nothing of a NaN, where 0 times it would be one.
+    if (reverse && !std::isfinite(dx))
+      pair.scoreDelta = {
+          reverse->run(dx, [&](size_t capture, int64_t element,
+                               double adjoint) { add(capture, element, {adjoint, 0, 0}); }),
+          0, 0};
+    else if (reverse)
+      pair.scoreDelta =
+          termOf(reverse->run(1, [&](size_t capture, int64_t element, double derivative) {
+            add(capture, element, termOf(derivative));
+          }));
     pair.scoreDelta.error += narrow * std::fabs(pair.scoreDelta.value);
   }
   return pair;

@@ -326,6 +326,9 @@ int64_t padFor(int64_t sharing, int64_t bytes) {
   return sharing > 1 ? kPanel * sharing / bytes : tile::kRowsOfWarp;
 }
 
+/// The widest heads, of which warps that share columns have whole panels at most.
+constexpr int64_t kWidest = 256;
+
 /// Return that where blocks of asynchronous products share the columns of the sums that they add.
 int64_t padForSums(int64_t sharing, int64_t headDim) {
   return sharing > 1 ? unitOfShared(headDim) : tile::kRowsOfWarp;
@@ -446,9 +449,17 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
           failed(nvptx::checkStep(block, other, ofRows ? chosenKeys : chosenRows,
                                   ("--tile-" + other + "=").str())))
         return failure();
-      // Warps beside each other share columns by whole panels of shared memory.
-      int64_t sharing =
-          std::max(beside, tile::kRowsOfWarp * chosenWarps / (ofRows ? chosenRows : chosenKeys));
+      // Warps beside each other share columns by whole panels of shared memory, of the widest heads
+      // at most.
+      int64_t own = ofRows ? chosenRows : chosenKeys;
+      while (!async && !warps && chosenWarps > 1 &&
+             padFor(tile::kRowsOfWarp * chosenWarps / own, facts.bytes) > kWidest)
+        chosenWarps /= 2;
+      int64_t sharing = std::max(beside, tile::kRowsOfWarp * chosenWarps / own);
+      if (!async && padFor(sharing, facts.bytes) > kWidest)
+        return block.emitError() << chosenWarps << " warps of tiles of " << own << " " << shared
+                                 << " share more columns than the widest heads have; choose fewer "
+                                    "by --tile-warps, or larger tiles";
       if (async && facts.adds)
         pad = padForSums(sharingOfSums(chosenRows, chosenWarps), facts.headDim);
       else if (!async)

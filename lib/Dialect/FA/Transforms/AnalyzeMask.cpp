@@ -100,12 +100,12 @@ namespace {
 
 /// A tile of the loop, and the mask that is run over it.
 struct Tile {
-  Tile(MaskLoop m, ScalarEmitter &e, const BoxSide &block, BlockLoads &loads)
+  Tile(MaskLoop m, ScalarEmitter &e, const BoxSide &block, BlockLoads &loads, bool assumes)
       : m(m), e(e), apply(m.masks.front()), first(m.loop.getInductionVar()),
         end(e.add(first, m.loop.getStep())), length(apply.getLength(m.axis)),
         ranges(e, block,
                {m.axis, first, e.sub(e.min(end, length), e.constant(1)), length, m.loop.getStep()},
-               /*findsSets=*/false),
+               /*findsSets=*/false, assumes),
         mask(apply, m.loop, ranges, loads) {}
 
   TileTest run();
@@ -143,7 +143,8 @@ TileTest fa::testForIndex(const MaskLoop &m, ScalarEmitter &e, Value index) {
   BlockLoads loads;
   loads.mayReadInLoop = true;
   Value length = ApplyMaskOp(m.masks.front()).getLength(m.blockAxis());
-  return Tile(m, e, {m.blockAxis(), index, index, length, e.constant(1)}, loads).run();
+  return Tile(m, e, {m.blockAxis(), index, index, length, e.constant(1)}, loads, /*assumes=*/true)
+      .run();
 }
 
 /// Do steps 1 and 2.
@@ -160,11 +161,12 @@ MaskFindings fa::analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadIn
   BoxSide block{m.blockAxis(), blockFirst, e.sub(e.min(blockEnd, blockLength), one), blockLength,
                 blockSize};
 
-  MaskRanges all(e, block, {m.axis, zero, e.sub(length, one), length}, /*findsSets=*/true);
+  MaskRanges all(e, block, {m.axis, zero, e.sub(length, one), length}, /*findsSets=*/true,
+                 /*assumes=*/true);
   MaskInterpreter whole(mask, loop, all, loads);
   Verdict verdict = whole.run();
 
-  Tile tile(m, e, block, loads);
+  Tile tile(m, e, block, loads, /*assumes=*/false);
   TileTest test = tile.run();
   if (tile.mask.readsBlocks())
     verdict.whenTrue.tight = false;

@@ -265,7 +265,7 @@ Linear MaskRanges::asSigned(const Linear &x, unsigned width) {
     return constant(llvm::SignExtend64(x.constant, width));
   if (x.least >= least && x.most <= most)
     return x;
-  if (findsSets) {
+  if (assumes) {
     assume(e.le(e.constant(least), lowest(x)));
     assume(e.le(highest(x), e.constant(most)));
   }

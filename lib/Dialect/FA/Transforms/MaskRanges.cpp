@@ -28,9 +28,11 @@ int MaskRanges::join(int x, int y) {
 
 static bool fits(Wide value) { return value >= -kMostMagnitude && value <= kMostMagnitude; }
 
-MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets)
+MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets,
+                       bool assumes)
     : e(e), block(block), loop(loop), loopIndex(numberOf(loop.axis)),
-      blockIndex(numberOf(block.axis)), loopLength(loop.length), findsSets(findsSets) {
+      blockIndex(numberOf(block.axis)), loopLength(loop.length), findsSets(findsSets),
+      assumes(assumes) {
   assert(block.axis != loop.axis && "a box has two axes");
   atoms.resize(tile::LinearForm::kRest);
   atoms[loopIndex] = {loop.first, loop.last, 0, kMaxSize, /*inLoop=*/true, kMixed, -1};
@@ -127,8 +129,8 @@ Value MaskRanges::asUniform(const Linear &x) {
 }
 
 void MaskRanges::assume(Value condition) {
-  if (findsSets)
-    assumption = assumption ? e.both(assumption, condition) : condition;
+  if (assumes)
+    assumeHere(condition);
 }
 
 //===----------------------------------------------------------------------===//

@@ -118,8 +118,10 @@ struct BoxSide {
 class MaskRanges {
 public:
   /// `findsSets` asks for the indices of the loop where conditions hold: the loop's side is
-  /// then all of its axis.
-  MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets);
+  /// then all of its axis. `assumes`: what must hold at run time for the box is found here, and not
+  /// for a box around it.
+  MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets,
+             bool assumes);
 
   // Integers.
   Linear constant(int64_t value);
@@ -226,7 +228,7 @@ private:
   /// The atoms of the indices of both axes.
   unsigned loopIndex, blockIndex;
   Value loopLength;
-  bool findsSets;
+  bool findsSets, assumes;
   Value assumption;
   std::vector<Atom> atoms;
 };

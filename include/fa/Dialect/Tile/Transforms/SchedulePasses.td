@@ -54,8 +54,9 @@ def TileDivideSums : Pass<"tile-divide-sums", "::mlir::tile::FuncOp"> {
     would be more than two tiles, products alone do, and both compute what comes of them.
 
     Requires: rings as `tile-promote-shared` makes them, asynchronous products. Ensures: no op of
-    one role takes a tile or a slot of the other one. Rejects: programs without such a loop, or in
-    which a role needs something else than a tile of the other one.
+    one role takes a tile or a slot of the other one. Programs without such a loop stay as they
+    are. Rejects: those with several, or in which a role needs something else than a tile of the
+    other one.
 
     Numerics: exact.
 

@@ -153,7 +153,9 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
   if (slice && (!rows || dims.size() != 2))
     return "its view is a slice, but not of the tile's rows";
   if (dims == ArrayRef<int64_t>{rank - 1})
-    return "";
+    return divisorOf(indices.back()) * bytes % kUnit == 0
+               ? ""
+               : "its elements do not start at a multiple of 16 bytes";
   if (dims != ArrayRef<int64_t>{rank - 2, rank - 1})
     return "it does not run along its view's last two dimensions";
   int64_t columns = type.getShape().back();

@@ -431,11 +431,11 @@ static bool feedsProducts(ConvertLayoutOp convert) {
 }
 
 LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
-  // Shared memory holds indices as i64, and bits as i16.
+  // Shared memory holds indices as i64, and bits and bytes as i16.
   auto tile = cast<RankedTensorType>(convert.getType()), stored = tile;
-  bool bits = tile.getElementType().isInteger(1);
-  if (bits || tile.getElementType().isIndex())
-    stored = tile.clone(IntegerType::get(&getContext(), bits ? 16 : 64));
+  bool isNarrow = tile.getElementType().isInteger(1) || tile.getElementType().isInteger(8);
+  if (isNarrow || tile.getElementType().isIndex())
+    stored = tile.clone(IntegerType::get(&getContext(), isNarrow ? 16 : 64));
   FailureOr<Value> ring = makeRing(convert, stored);
   if (failed(ring))
     return failure();
@@ -445,15 +445,15 @@ LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
   Value input = convert.getInput();
   if (stored != tile) {
     auto type = cast<RankedTensorType>(input.getType()).clone(stored.getElementType());
-    input = bits ? Value(arith::ExtUIOp::create(b, loc, type, input))
-                 : Value(arith::IndexCastOp::create(b, loc, type, input));
+    input = isNarrow ? Value(arith::ExtUIOp::create(b, loc, type, input))
+                     : Value(arith::IndexCastOp::create(b, loc, type, input));
   }
   Value slot = putValue(b, loc, *ring, input);
   Value result = ReadOp::create(b, loc, stored, slot).getValue();
   ReleaseOp::create(b, loc, slot);
   if (stored != tile)
-    result = bits ? Value(arith::TruncIOp::create(b, loc, tile, result))
-                  : Value(arith::IndexCastOp::create(b, loc, tile, result));
+    result = isNarrow ? Value(arith::TruncIOp::create(b, loc, tile, result))
+                      : Value(arith::IndexCastOp::create(b, loc, tile, result));
   convert.replaceAllUsesWith(result);
   convert.erase();
   auto type = cast<RingType>(ring->getType());

@@ -18,7 +18,9 @@
 //
 // It stands before tile-schedule-loop, which orders each role's ops, and tile-assign-roles.
 //
-// Rejects: programs in which that cannot be; nothing else has the registers for them.
+// A loop of one step is none any more, and one whose steps run under a condition of their own has
+// no sums in each: there one role keeps all, and spills. Rejects: other programs in which it cannot
+// be.
 //
 //===----------------------------------------------------------------------===//
 
@@ -349,6 +351,12 @@ void DivideSums::runOnOperation() {
     if (sumsOf(loop).size() >= 2)
       loops.push_back(loop);
   });
+  if (roles.getInt() == 2 && loops.empty()) {
+    fa::remarkMissed(*this, func.getLoc(), "roles")
+        << fa::decision("one role has all sums")
+        << remark::reason("no loop adds up asynchronous products in each of its steps");
+    return;
+  }
   if (roles.getInt() != 2 || loops.size() != 1) {
     func.emitError() << TileDialect::kComputeRolesAttr << " is 1, or 2 where one loop has sums of "
                      << "asynchronous products, got " << roles << " and " << loops.size()

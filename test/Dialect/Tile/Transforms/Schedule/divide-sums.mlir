@@ -105,8 +105,27 @@ tile.func @one(%x: !tile.view<?x64xf16>, %i: index) grid affine_map<() -> (1)> s
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-// expected-error @+1 {{tile.compute_roles is 1, or 2 where one loop has sums of asynchronous products, got 2 : i64 and 0 such loops}}
+// Without a loop of sums one role has all.
+// CHECK-LABEL: tile.func @no_loop
+// CHECK-NOT: tile.role
 tile.func @no_loop(%x: !tile.view<?x64xf16>, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64, tile.compute_roles = 2 : i64} {
+  %r = tile.ring : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  %zero = arith.constant 0.0 : f32
+  %none = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  %s = tile.get %r : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !slot
+  %p = tile.dot_start %s, %s, %none transpose_b : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
+  %a = tile.await %p : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
+  tile.release %s : !slot
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// expected-error @+1 {{tile.compute_roles is 1, or 2 where one loop has sums of asynchronous products, got 3 : i64 and 0 such loops}}
+tile.func @three(%x: !tile.view<?x64xf16>, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64, tile.compute_roles = 3 : i64} {
   %r = tile.ring : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
   %zero = arith.constant 0.0 : f32
   %none = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
