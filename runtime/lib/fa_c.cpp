@@ -69,7 +69,6 @@ static fa_error *checkBackward(ModuleOp module, const fa_compile_options &option
   std::pair<const char *, bool> ofGradients[] = {
       {"gradients", options.gradients && *options.gradients},
       {"dlse", options.dlse},
-      {"deterministic", options.deterministic},
       {"fused", options.fused}};
   for (auto [name, isSet] : ofGradients)
     if (isSet && !options.backward)

@@ -333,8 +333,7 @@ class Errors(unittest.TestCase):
 
     def test_options(self):
         for options, words in [(dict(threads=2**40), "threads is 1099511627776, expected a number of 32 bits"),
-                               (dict(warps=4), "warps is for GPUs, and the target is a CPU"),
-                               (dict(deterministic=1), "deterministic is for gradients; set fa_compile_options.backward")]:
+                               (dict(warps=4), "warps is for GPUs, and the target is a CPU")]:
             with self.subTest(words), self.assertRaisesRegex((ValueError, fa_mlir.Error), words):
                 fa_mlir.compile(TEXT, **options)
         with self.assertRaisesRegex(TypeError, "no option 'row'; it has target, entry, threads"):

@@ -124,17 +124,31 @@ private:
 
 } // namespace
 
+/// Return whether a score may be far from 0 in all of a row: it reads a capture at rows or keys,
+/// such as a bias, or has a large number or a function that grows like one.
+static bool mayBeFar(Region &score) {
+  constexpr double kFar = 0x1p15;
+  auto ofHead = [&](Value index) {
+    return index == score.getArgument(1) || index == score.getArgument(2) ||
+           matchPattern(index, m_Constant());
+  };
+  auto walked = score.walk([&](Operation *op) {
+    bool isFar = isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::PowFOp, math::FPowIOp>(op);
+    if (auto read = dyn_cast<tensor::ExtractOp>(op))
+      isFar = isa<FloatType>(read.getType()) && !llvm::all_of(read.getIndices(), ofHead);
+    APFloat number(0.0);
+    if (matchPattern(op, m_ConstantFloat(&number)))
+      isFar = number.isFinite() && std::abs(number.convertToDouble()) >= kFar;
+    return isFar ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walked.wasInterrupted();
+}
+
 /// Return whether P is exp2((x - lse) log2 e), which is right to f32 however large x is, and not
 /// one fma, exp2(x log2 e - lse2), whose errors grow with x: those of products of operands of 2
-/// bytes, and of what is bounded, are small beside their own. Biases of a whole row may be -1e9, or
-/// the least number there is, of which log2 e times is none.
-bool Backward::subtractsFirst() {
-  if (isF32() || op.getScore().empty())
-    return isF32();
-  Value x = splitProduct(op.getScore().front().getTerminator()->getOperand(0)).first;
-  return x != op.getScore().getArgument(0) &&
-         !isa_and_nonnull<math::TanhOp, math::ErfOp, math::SinOp, math::CosOp>(x.getDefiningOp());
-}
+/// bytes are small beside their own. Biases of a whole row may be -1e9, or the least number there
+/// is, of which log2 e times is none.
+bool Backward::subtractsFirst() { return isF32() || mayBeFar(op.getScore()); }
 
 bool Backward::isWanted(Value value) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(value.getType()));
