@@ -177,16 +177,16 @@ private:
 
 std::vector<ScoreCapture> fa_fuzz::makeScoreCaptures(Random &random) {
   const ScoreCapture kinds[] = {
-      {"heads", "tensor<?xf32>", R"("Hq")", "%h"},
-      {"rows", "tensor<?x?x?xf32>", R"("B", "Hq", "Sq")", "%b, %h, %i"},
-      {"keys", "tensor<?x?x?xf32>", R"("B", "Hq", "Sk")", "%b, %h, %j"},
-      {"bias", "tensor<?x?x?xf32>", R"("Hq", "Sq", "Sk")", "%h, %i, %j"},
-      {"full", "tensor<?x?x?x?xf32>", R"("B", "Hq", "Sq", "Sk")", "%b, %h, %i, %j"},
-      {"narrow", "tensor<?x?x?x?xbf16>", R"("B", "Hq", "Sq", "Sk")", "%b, %h, %i, %j"},
-      {"pairs", "tensor<?x?xf32>", R"("Sq", "Sk")", "%i, %j"},
-      {"batches", "tensor<?xf32>", R"("B")", "%b"},
-      {"columns", "tensor<?x?xf32>", R"("Sk", "Hq")", "%j, %h"},
-      {"table", "tensor<?x17xf32>", R"("Hq", "")", "%h, %distance"},
+      {"heads", "tensor<?xf32>", "%h", R"("Hq")"},
+      {"rows", "tensor<?x?x?xf32>", "%b, %h, %i", R"("B", "Hq", "Sq")"},
+      {"keys", "tensor<?x?x?xf32>", "%b, %h, %j", R"("B", "Hq", "Sk")"},
+      {"bias", "tensor<?x?x?xf32>", "%h, %i, %j", R"("Hq", "Sq", "Sk")"},
+      {"full", "tensor<?x?x?x?xf32>", "%b, %h, %i, %j", R"("B", "Hq", "Sq", "Sk")"},
+      {"narrow", "tensor<?x?x?x?xbf16>", "%b, %h, %i, %j", R"("B", "Hq", "Sq", "Sk")"},
+      {"pairs", "tensor<?x?xf32>", "%i, %j", R"("Sq", "Sk")"},
+      {"batches", "tensor<?xf32>", "%b", R"("B")"},
+      {"columns", "tensor<?x?xf32>", "%j, %h", R"("Sk", "Hq")"},
+      {"table", "tensor<?x17xf32>", "%h, %distance", R"("Hq", "")"},
       {"x", "f32", "", ""}};
   std::vector<ScoreCapture> captures;
   for (const ScoreCapture &kind : kinds)

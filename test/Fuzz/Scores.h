@@ -16,8 +16,9 @@ namespace fa_fuzz {
 /// A capture %name of an entry that regions call %name0; `indices` says where it is read, in words
 /// of the region: %b, %h, %i, %j, %distance; a scalar has none.
 struct ScoreCapture {
-  /// The sizes are names for `fa.dims`, in quotes; a scalar has none.
-  std::string name, type, sizes, indices;
+  std::string name, type, indices;
+  /// Names of its sizes for `fa.dims`, in quotes; a scalar has none.
+  std::string sizes;
 };
 
 /// Choose captures of all kinds, some or none.
