@@ -18,7 +18,7 @@ namespace fa_fuzz {
 struct ScoreCapture {
   std::string name, type, indices;
   /// Names of its sizes for `fa.dims`, in quotes; a scalar has none.
-  std::string sizes;
+  std::string sizes = {};
 };
 
 /// Choose captures of all kinds, some or none.
