@@ -1,3 +1,4 @@
+// Gradients of wide heads whose steps run under a condition, so that no sum is one of the loop itself: one role has all sums.
 // RUN: fa-run %s --shape=1,1,1,200,150 --device=interp --target=sm_90a --backward --check
 func.func @f(%q: tensor<?x1x?x256xf16> {fa.name = "q"}, %k: tensor<?x1x?x256xf16> {fa.name = "k"}, %v: tensor<?x1x?x256xf16> {fa.name = "v"})
   -> (tensor<?x1x?x256xf16> {fa.name = "o"}, tensor<?x1x?xf32> {fa.name = "lse"}) {
