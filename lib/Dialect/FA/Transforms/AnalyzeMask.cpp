@@ -367,8 +367,6 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
   if (tested)
     runWhereVisible(loop, first, found.someVisible);
   e.eraseUnused();
-  if (found.blockSize->use_empty())
-    found.blockSize.erase();
 }
 
 void AnalyzeMask::report(const MaskLoop &m, const MaskFindings &found, bool shrunk, bool tested) {

@@ -42,8 +42,6 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Support/Remarks.h"
-#include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <limits>
 
@@ -285,17 +283,6 @@ Value Limits::bitsOf(ArrayRef<Value> words) {
   return compare(arith::CmpIPredicate::ne, bit, 0);
 }
 
-/// Erase the tests of one index, which were cloned, with the ranges that they read, and the index.
-static void eraseTests(ScalarEmitter &e, UnrealizedConversionCastOp alone) {
-  e.eraseUnused();
-  llvm::SetVector<Operation *> tests;
-  getForwardSlice(alone.getOperation(), &tests);
-  tests = topologicalSort(tests);
-  for (Operation *test : llvm::reverse(tests))
-    test->erase();
-  alone.erase();
-}
-
 /// Emit the loop over tiles.
 Limits::Found Limits::emitLoop(Found before) {
   // Of tiles that are visible as a whole, which are so for all of the block.
@@ -354,10 +341,10 @@ Limits::Found Limits::emitLoop(Found before) {
     op->erase();
     op = from;
   }
-  eraseTests(e, alone);
   r.b.setInsertionPoint(found.blockSize);
   found.blockSize.replaceAllUsesWith(r.index(kBlock));
-  found.blockSize.erase();
+  e.eraseUnused();
+  alone.erase();
   r.b.setInsertionPointAfter(loop);
   ValueRange results = loop.getResults();
   return join({results[0], results[1], results[2]},
@@ -399,7 +386,8 @@ Limits::Found Limits::emitParts(Value begin) {
     return count(mask, before, toI32(first));
   });
   yield->setOperands({found.first, found.last, found.count});
-  eraseTests(e, alone);
+  e.eraseUnused();
+  alone.erase();
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
 }
 

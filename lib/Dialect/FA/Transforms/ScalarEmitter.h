@@ -61,12 +61,12 @@ public:
   /// Emit a scalar of integer type as an index, sign-extended.
   Value toIndex(Value x);
   /// Return a builder before the loop, for what is neither index nor i1.
-  OpBuilder beforeLoop() { return OpBuilder(loop); }
+  OpBuilder beforeLoop() { return OpBuilder(loop, this); }
   /// Return one in the loop, after what was emitted there.
-  OpBuilder inLoop() { return OpBuilder(firstInLoop); }
+  OpBuilder inLoop() { return OpBuilder(firstInLoop, this); }
   Location getLoc() const { return loc; }
 
-  /// Erases what was emitted and is not used.
+  /// Erases what was emitted, by these builders too, and is not used.
   void eraseUnused();
 
 private:

@@ -50,14 +50,7 @@ struct Result {
   unsigned argument;
   SmallVector<SumAttr> sums;
   RankedTensorType type;
-  /// Say whether a size is not that of the sum.
-  bool isResized = false;
 
-  /// Return whether a kernel makes the gradient of the sums, which are f32 then.
-  bool isAddedUp() const {
-    return sums.size() != 1 || isResized ||
-           (sums.front().isScatter() && !type.getElementType().isF32());
-  }
   bool hasProducts() const {
     return llvm::any_of(sums, [](SumAttr sum) { return sum.isProduct(); });
   }
@@ -92,7 +85,7 @@ private:
   Value addUp(const Result &result, ValueRange parts);
   int64_t sizeOf(Axis axis);
   bool isLongerThan(const Result &result, unsigned dim, Axis axis);
-  bool isResized(const Result &result);
+  bool isAddedUp(const Result &result);
   /// Return the argument of the backward entry for an argument of the forward's, null for null.
   Value mapped(Value value) {
     return value ? backward.getArgument(cast<BlockArgument>(value).getArgNumber()) : Value();
@@ -691,11 +684,15 @@ bool Backward::isLongerThan(const Result &result, unsigned dim, Axis axis) {
   return ShapedType::isDynamic(size) || size != result.type.getDimSize(dim);
 }
 
-/// Return whether an argument and the sum that is its gradient have different numbers for a size.
-bool Backward::isResized(const Result &result) {
-  if (result.sums.size() != 1 || result.sums.front().isScatter() || result.sums.front().isProduct())
-    return false;
-  return llvm::any_of(llvm::enumerate(result.sums.front().getAxes()), [&](auto each) {
+/// Return whether a kernel makes the gradient of the sums, which are f32 then: there is not one, or
+/// it is a scatter, or has another number for a size than the argument.
+bool Backward::isAddedUp(const Result &result) {
+  if (result.sums.size() != 1)
+    return true;
+  SumAttr sum = result.sums.front();
+  if (sum.isScatter() || sum.isProduct())
+    return sum.isScatter() && !result.type.getElementType().isF32();
+  return llvm::any_of(llvm::enumerate(sum.getAxes()), [&](auto each) {
     int64_t own = result.type.getDimSize(each.index());
     int64_t size = each.value() == Axis::one ? own : sizeOf(each.value());
     return own != size && !ShapedType::isDynamic(own) && !ShapedType::isDynamic(size);
@@ -715,12 +712,10 @@ SmallVector<Value> Backward::addPairwise() {
       dropout.push_back(mapped(value));
   SmallVector<Type> types;
   SmallVector<Attribute> sums;
-  for (Result &result : results)
-    result.isResized = isResized(result);
   for (const Result &result : results)
     for (SumAttr sum : result.sums) {
       sums.push_back(sum);
-      if (!result.isAddedUp()) {
+      if (!isAddedUp(result)) {
         types.push_back(result.type);
         continue;
       }
@@ -744,9 +739,14 @@ SmallVector<Value> Backward::addPairwise() {
   ValueRange parts = pairwise.getResults();
   for (const Result &result : results) {
     unsigned count = result.sums.size();
-    Value value = result.isAddedUp() ? addUp(result, parts.take_front(count)) : parts.front();
-    SumAttr sum = count == 1 ? result.sums.front() : SumAttr();
-    if (sum && !result.isAddedUp() && !sum.isScatter() && !sum.isProduct() &&
+    if (isAddedUp(result)) {
+      values.push_back(addUp(result, parts.take_front(count)));
+      parts = parts.drop_front(count);
+      continue;
+    }
+    Value value = parts.front();
+    SumAttr sum = result.sums.front();
+    if (!sum.isScatter() && !sum.isProduct() &&
         llvm::any_of(llvm::enumerate(sum.getAxes()),
                      [&](auto each) { return isLongerThan(result, each.index(), each.value()); }))
       value =
@@ -754,7 +754,7 @@ SmallVector<Value> Backward::addPairwise() {
                       value, backward.getArgument(result.argument), sum.getAxes(),
                       mapped(op.getQuery()), mapped(op.getKey()));
     values.push_back(value);
-    parts = parts.drop_front(count);
+    parts = parts.drop_front();
   }
   return values;
 }
