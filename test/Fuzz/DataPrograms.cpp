@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DataMasks.h"
+#include "Operands.h"
 #include "Scores.h"
 
 using namespace fa_fuzz;
@@ -13,27 +14,17 @@ using namespace fa_fuzz;
 namespace {
 
 /// Writes one entry of attention with such a mask.
-class DataEntryWriter {
+class DataEntryWriter : Operands {
 public:
   DataEntryWriter(Random &random, bool hasScore) : random(random), hasScore(hasScore) {}
   DataProgram write();
 
 private:
-  /// Add an operand with a name; `sizes` names those of a captured tensor, in quotes.
-  std::string operand(const std::string &name, const std::string &type,
-                      const std::string &sizes = "") {
-    std::string dims = sizes.empty() ? "" : ", fa.dims = [" + sizes + "]";
-    arguments += (arguments.empty() ? "%" : ", %") + name + ": " + type + " {fa.name = \"" + name +
-                 "\"" + dims + "}";
-    types += (types.empty() ? "" : ", ") + type;
-    return "%" + name;
-  }
   void chooseSequences();
   std::string addSequences();
 
   Random &random;
   bool hasScore;
-  std::string arguments, types;
   bool queryStarts = false, keyStarts = false, queryLengths = false, keyLengths = false;
 };
 

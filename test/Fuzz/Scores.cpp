@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Scores.h"
+#include "Operands.h"
 #include <algorithm>
 #include <utility>
 
@@ -206,25 +207,16 @@ std::string fa_fuzz::makeScore(Random &random, const std::vector<ScoreCapture> &
 namespace {
 
 /// Writes one entry of attention with such a score.
-class ScoreEntryWriter {
+class ScoreEntryWriter : Operands {
 public:
   explicit ScoreEntryWriter(Random &random) : random(random) {}
   ScoreProgram write();
 
 private:
-  /// Add an operand with a name and, for a tensor, the names of its sizes.
-  std::string operand(const std::string &name, const std::string &type,
-                      const std::string &sizes = "") {
-    std::string dims = sizes.empty() ? "" : ", fa.dims = [" + sizes + "]";
-    arguments += (arguments.empty() ? "%" : ", %") + name + ": " + type + " {fa.name = \"" + name +
-                 "\"" + dims + "}";
-    types += (types.empty() ? "" : ", ") + type;
-    return "%" + name;
-  }
   std::string addCaptures();
 
   Random &random;
-  std::string arguments, types, region;
+  std::string region;
   std::vector<ScoreCapture> captures;
 };
 

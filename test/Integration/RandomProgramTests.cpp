@@ -76,28 +76,32 @@ class RandomBoth : public testing::TestWithParam<int> {};
 class RandomVariants : public testing::TestWithParam<const char *> {};
 } // namespace
 
-TEST_P(RandomMasks, MatchReference) {
-  int64_t count = numberOf("FA_DATA_PROGRAMS", 4), first = numberOf("FA_DATA_SEED", 9000);
+/// Check the programs of a group; with FA_`kind`_PROGRAMS others than `count`, from FA_`kind`_SEED
+/// on.
+static void expectGroupRight(const std::string &kind, int64_t count, int64_t first, int group,
+                             llvm::Expected<RandomCase> (*make)(uint64_t),
+                             llvm::function_ref<bool(uint64_t)> hasGradients) {
+  count = numberOf(("FA_" + kind + "_PROGRAMS").c_str(), count);
+  first = numberOf(("FA_" + kind + "_SEED").c_str(), first);
   for (int64_t n = 0; n < count; ++n) {
-    uint64_t seed = first + n * kGroups + GetParam();
-    expectRight(RandomCase::makeData(seed), /*gradients=*/seed / kGroups % 4 == 0, seed);
+    uint64_t seed = first + n * kGroups + group;
+    expectRight(make(seed), hasGradients(seed), seed);
   }
+}
+
+static bool always(uint64_t) { return true; }
+
+TEST_P(RandomMasks, MatchReference) {
+  expectGroupRight("DATA", 4, 9000, GetParam(), RandomCase::makeData,
+                   [](uint64_t seed) { return seed / kGroups % 4 == 0; });
 }
 
 TEST_P(RandomScores, MatchReference) {
-  int64_t count = numberOf("FA_SCORE_PROGRAMS", 4), first = numberOf("FA_SCORE_SEED", 0);
-  for (int64_t n = 0; n < count; ++n) {
-    uint64_t seed = first + n * kGroups + GetParam();
-    expectRight(RandomCase::makeScored(seed), /*gradients=*/true, seed);
-  }
+  expectGroupRight("SCORE", 4, 0, GetParam(), RandomCase::makeScored, always);
 }
 
 TEST_P(RandomBoth, MatchReference) {
-  int64_t count = numberOf("FA_BOTH_PROGRAMS", 2), first = numberOf("FA_BOTH_SEED", 9000);
-  for (int64_t n = 0; n < count; ++n) {
-    uint64_t seed = first + n * kGroups + GetParam();
-    expectRight(RandomCase::makeDataScored(seed), /*gradients=*/true, seed);
-  }
+  expectGroupRight("BOTH", 2, 9000, GetParam(), RandomCase::makeDataScored, always);
 }
 
 /// Compile all variants of a program and of its gradients; return what is wrong.
