@@ -284,6 +284,15 @@ def refuse_transforms():
         raise NotImplementedError("fa_mlir has no rules for torch.func.%s: %s" % (name, remedy))
 
 
+def refuse_transformed(tensors):
+    """Refuse captured tensors that a transformation of torch.func has wrapped: a function cannot be traced through it."""
+    if _get_interpreter() is not None and any([torch._C._functorch.is_functorch_wrapped_tensor(x) for x in tensors]):
+        refuse_transforms()
+        refuse_forward_mode()
+        raise NotImplementedError("a transformation of torch.func is about a tensor that a mask or score captures: "
+                                  "give the tensor as it is outside of the transformation")
+
+
 def _shape_outputs(query, key, value, heads_last):
     """Return (shape, dtype) of output and lse."""
     *batch, heads, rows, _ = query.shape

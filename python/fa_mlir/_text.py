@@ -34,6 +34,13 @@ class Region:
             return name
         return self.add("tensor.extract %s[%s] : %s" % (name, ", ".join(indices), operand.type))
 
+    def read_f32(self, operand, indices):
+        """Return the element of a captured tensor of floats as f32, in which scores are."""
+        value, element = self.read(operand, indices), operand.type.rstrip(">").split("x")[-1]
+        if element == "f32":
+            return value
+        return self.add("arith.%s %s : %s to f32" % ("truncf" if element == "f64" else "extf", value, element))
+
     def position(self):
         """Return the query's position among the keys, at bottom right: i + (sk - sq)."""
         return self.add("arith.addi %%i, %s : index" % self.add("arith.subi %sk, %sq : index"))
@@ -122,7 +129,7 @@ class Text:
         distance = region.add("arith.subi %s, %%j : index" % position)
         distance = region.add("arith.index_cast %s : index to i32" % distance)
         distance = region.add("arith.sitofp %s : i32 to f32" % distance)
-        bias = region.add("arith.mulf %s, %s : f32" % (region.read(slopes, indices),
+        bias = region.add("arith.mulf %s, %s : f32" % (region.read_f32(slopes, indices),
                                                        region.add("math.absf %s : f32" % distance)))
         self.scored = region.add("arith.subf %s, %s : f32" % (self.scored, bias))
 

@@ -4,6 +4,7 @@ PyTorch traces the function (make_fx on scalar fake tensors); each ATen operatio
 `arith` and `math`. Tensors that the function closes over become captures, numbers become constants.
 """
 
+import contextlib
 import functools
 import inspect
 import os
@@ -16,7 +17,7 @@ from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
-from ._ops import check_memory, name_of
+from ._ops import check_memory, name_of, refuse_transformed
 from ._table import (ARITHMETIC, COMPARISONS, CONSTANTS, COPIES, FILLS, FLOATS, FUNCTIONS, IGNORED, LOGIC, OTHERS, PARTS, RANGES,
                      VIEWS, Read, Translator, Untranslatable, Value)
 
@@ -438,6 +439,13 @@ def find_place(frame):
     return ""
 
 
+def _hide_kept():
+    """Return a context in which nobody sees what autograd keeps: checkpoints count it, and of calls only the first one traces."""
+    if not torch._C._autograd._saved_tensors_hooks_is_enabled():
+        return contextlib.nullcontext()
+    return torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
+
+
 def trace(function, kinds, device, reads):
     """Return the graph of a function of scalars: "score", a float, or positions."""
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -447,7 +455,7 @@ def trace(function, kinds, device, reads):
         with _Tracing(reads, "score" in kinds):
             return function(*scalars)
     # Where gradients are off in here, the function has turned them off.
-    with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(False), FakeTensorMode(allow_non_fake_inputs=True):
+    with torch.enable_grad(), _hide_kept(), forward_ad._set_fwd_grad_enabled(False), FakeTensorMode(allow_non_fake_inputs=True):
         scalars = [torch.zeros((), dtype=torch.float32 if kind == "score" else torch.int64, device=device)
                    for kind in kinds]
         with torch.fx.traceback.preserve_node_meta():
@@ -455,6 +463,7 @@ def trace(function, kinds, device, reads):
     for node in graph.nodes:
         if node.op == "get_attr":  # older PyTorch says nothing of what it captures
             node.meta.setdefault("val", getattr(graph.owning_module, node.target))
+    refuse_transformed([getattr(graph.owning_module, node.target) for node in graph.nodes if node.op == "get_attr"])
     graph.eliminate_dead_code()  # a tensor of which only the size was read is no capture
     return graph
 

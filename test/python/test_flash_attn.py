@@ -479,13 +479,14 @@ class Refused(unittest.TestCase):
         text = fa_mlir.to_mlir(x, x, x, heads_last=True)
         op = lambda q: torch.ops.fa_mlir.attention(q, q, q, [], [], [], text, True)[0]
         bias = lambda y: fa_mlir.attention(*[x.transpose(1, 2)] * 3, bias=y[0, :, 0, :6])
+        traced = lambda y: fa_mlir.flex_attention(*[x.transpose(1, 2)] * 3, lambda s, b, h, i, j: s + y[0, j, 0, 0])
 
         def dual(function):
             with forward_ad.dual_level():
                 return function(forward_ad.make_dual(x, x))
         cases = {"jvp": lambda: torch.func.jvp(run, (x,), (x,)), "jacfwd": lambda: torch.func.jacfwd(run)(x),
                  "dual": lambda: dual(run), "capture": lambda: dual(bias), "op": lambda: torch.func.jvp(op, (x,), (x,)),
-                 "dual op": lambda: dual(op), "training": lambda: dual(lambda q: run(q + x.clone().requires_grad_())),
+                 "dual op": lambda: dual(op), "traced": lambda: torch.func.jvp(traced, (x,), (x,)), "training": lambda: dual(lambda q: run(q + x.clone().requires_grad_())),
                  "compiled": lambda: torch.compile(lambda y: torch.func.jvp(run, (y,), (y,)), backend="aot_eager")(x)}
         for name, call in cases.items():
             with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "no forward-mode derivatives .*use backward"):

@@ -231,6 +231,20 @@ class Functions(unittest.TestCase):
                 expected, = torch.autograd.grad(flex_attention(q, k, v, score_mod=score), slopes, do)
                 torch.testing.assert_close(result, expected, rtol=1e-3, atol=1e-3)
 
+    def test_checkpoints(self):
+        """What is kept for gradients is the same in the call that traces the functions and in later ones."""
+        from torch.utils.checkpoint import checkpoint
+        skip_without(self, "cpu")
+        q, k, v = self.draw(33, "cpu", torch.float32)
+        table = torch.randn(4, 33, requires_grad=True)
+
+        def run(q, k, v):
+            return fa_mlir.flex_attention(q, k, v, lambda s, b, h, i, j: s + table[h, j], lambda b, h, i, j: i >= j)
+        found = []
+        for call in (lambda *x: checkpoint(run, *x, use_reentrant=False), run):
+            found.append(torch.autograd.grad(call(q, k, v).sum(), (q, table)))
+        self.assertTrue(all([torch.equal(*pair) for pair in zip(*found)]))
+
     def test_gradient_of_a_longer_capture(self):
         """What a capture has beyond the positions has a gradient of 0, whatever was in memory."""
         skip_without(self, "cpu")

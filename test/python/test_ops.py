@@ -43,6 +43,16 @@ class Ops(unittest.TestCase):
                             torch.randn_like(o), torch.randn_like(lse), q, k, v, o, lse, *arguments[3:7],
                             "q,k,v,t0,t1", True))
 
+    def test_slopes_of_any_float(self):
+        """Slopes of batch x heads, as those of heads, are numbers of f32 whatever their dtype."""
+        skip_without(self, "cpu")
+        q, k, v = [x.transpose(1, 2) for x in draw("cpu")]
+        for shape in ((4,), (2, 4)):
+            slopes = torch.randint(1, 9, shape) / 8
+            results = [fa_mlir.attention(q, k, v, causal=True, alibi=slopes.to(dtype))
+                       for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.float64)]
+            self.assertTrue(all([torch.equal(x, results[0]) for x in results]), shape)
+
     def test_opcheck_sequences(self):
         from torch.library import opcheck
         for device in devices():
