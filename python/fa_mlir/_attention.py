@@ -86,12 +86,17 @@ def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head
 
 
 def read_number(name: str, x: Any, remedy: str = "") -> float:
-    """Return a number as a float: Python's, NumPy's, a tensor of one element on the host, or a symbol of torch.compile."""
-    if isinstance(x, (int, float, torch.SymInt, torch.SymFloat)):
+    """Return a number as a float: Python's, NumPy's, a tensor of one element on the host, or a symbol of torch.compile.
+
+    Integers beyond all floats are infinite.
+    """
+    if isinstance(x, (float, torch.SymInt, torch.SymFloat)):
         return float(x)
     if not isinstance(x, (str, bytes)):
         try:
             return float(x)
+        except OverflowError:
+            return float("inf") if x > 0 else -float("inf")
         except (TypeError, ValueError, RuntimeError):
             pass
     raise TypeError("%s is %r, expected a number%s" % (name, x, remedy and "; " + remedy))
@@ -217,8 +222,8 @@ def _expect(name: str, x: torch.Tensor, ranks: tuple[int, ...], integers: bool =
     check_type(name, x)
     if x.dim() not in ranks:
         raise ValueError("%s has %d dimensions, expected %s" % (name, x.dim(), " or ".join(map(str, ranks))))
-    if x.dtype in _INTEGERS if not integers else x.dtype not in _INTEGERS:
-        raise TypeError("%s has dtype %s, expected %s" % (name, x.dtype, "integers" if integers else "floats"))
+    if integers != (x.dtype in _INTEGERS) or not (integers or x.dtype.is_floating_point):
+        raise TypeError("%s has dtype %s, expected %s" % (name, x.dtype, "integers with a sign" if integers else "floats"))
     return _ops.name_of(x.dtype)
 
 
@@ -240,7 +245,7 @@ def add_blocks(launch: Launch, visible: torch.Tensor, rows: int, keys: int) -> N
 
 def add_document(launch: Launch, ids: tuple[torch.Tensor, ...]) -> None:
     """Hide keys of other documents, by ids of positions, or by those of queries and those of keys."""
-    if len(ids) > 2:
+    if len(ids) not in (1, 2):
         raise ValueError("document is a tuple of %d tensors, expected one of ids, or a pair" % len(ids))
     elements = [_expect("document", x, (2,), integers=True) for x in ids]
     lengths = launch.lengths() if len(ids) == 2 else (max(launch.lengths()),)
@@ -296,7 +301,7 @@ def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Fun
     if scale is not None:
         launch.add_scale(scale)
     if precision is not None:
-        if not isinstance(precision, str):
+        if not isinstance(precision, str) or not precision:
             raise TypeError("precision is %r, expected 'ieee', 'tf32x3' or 'tf32'" % (precision,))
         launch.add("precision", precision)
     return launch
@@ -354,6 +359,8 @@ def explain(query: torch.Tensor | None = None, key: torch.Tensor | None = None, 
     if unknown:
         raise TypeError("explain() has no argument '%s'; it takes target, backward and those of attention(): %s"
                         % (unknown[0], ", ".join(known)))
+    if backward not in (False, True):
+        raise TypeError("backward is %r, expected True for gradients, or False" % (backward,))
     missing = [name for name, x in (("query", query), ("key", key), ("value", value)) if x is None]
     if len(missing) == 3 and not arguments and not backward:
         return _library.explain(target=target or "cuda")

@@ -197,6 +197,8 @@ def sign_probabilities(launch, sequences, rows, columns):
     Values of which each is a row of the identity give back probabilities, with dropout, its last item, and without.
     """
     q, k, v = launch.rows
+    if sequences and not q.shape[0]:
+        return q.new_zeros(len(sequences[0]) - 1, q.shape[1], rows, columns)
     position = torch.arange(k.shape[-3], dtype=torch.int32, device=k.device)  # in its sequence
     if sequences:
         starts = sequences[1]

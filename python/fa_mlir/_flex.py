@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import enum
 import functools
 import types
 from collections.abc import Sequence
@@ -122,6 +123,10 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
 _TELLS_MADE = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 15)
 
 
+# What may have attributes that a function reads, beside what is told of it.
+_WITH_ATTRIBUTES = (torch.Tensor, int, float, str, tuple, list, dict)
+
+
 class _Unknown(Exception):
     """A function depends on something that cannot be compared, so it is traced at each call."""
 
@@ -134,6 +139,10 @@ def _fingerprint(x, tensors, depth=0, guarded=False):
     inner = lambda y: _fingerprint(y, tensors, depth + 1, guarded)
     # torch.compile does not get further than to what it guards.
     runs = not torch.compiler.is_dynamo_compiling()
+    # Attributes of what is no function: of a tensor, or of a class of the user's that is a number, a list, a dictionary.
+    own = getattr(x, "__dict__", None) if runs and isinstance(x, _WITH_ATTRIBUTES) and not isinstance(x, enum.Enum) else None
+    if own and (guarded or not isinstance(x, torch.Tensor)):
+        raise _Unknown
     if x is None or isinstance(x, (bool, int, float, str, torch.dtype, torch.device)):
         x = constant(x)
         # 0.0 and -0.0 are equal, a NaN is not equal to itself.
@@ -144,7 +153,8 @@ def _fingerprint(x, tensors, depth=0, guarded=False):
         same = next((i for i, known in enumerate(tensors) if known is x), len(tensors))
         if same == len(tensors):
             tensors.append(x)
-        return "tensor", same, x.dtype, x.dim(), x.device, _is_strided(x)
+        attributes = inner(dict(own)) if own else None
+        return "tensor", same, x.dtype, x.dim(), x.device, _is_strided(x), attributes
     if depth > 8:
         raise _Unknown
     if isinstance(x, (tuple, list)):
@@ -401,14 +411,21 @@ def add_mask(launch: Launch, score_mod: Function | None, block_mask: BlockMask |
 
 def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Function | None = None,
                    block_mask: BlockMask | Function | None = None, scale: float | None = None,
-                   enable_gqa: bool = False,
-                   return_lse: bool = False) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+                   enable_gqa: bool = False, return_lse: bool = False, kernel_options: dict[str, Any] | None = None, *,
+                   return_aux: Any = None) -> torch.Tensor | tuple[torch.Tensor, Any]:
     """Return FlexAttention's result for functions as they are written for it.
 
     query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv. `score_mod(score, b, h, q_idx, kv_idx)` and
     the `mask_mod(b, h, q_idx, kv_idx)` of a BlockMask, whose blocks are not needed, are traced by PyTorch and
     translated; tensors that they close over are captured and may change between calls, numbers are constants of the program.
+
+    The result is the output, with `return_lse` (output, lse), with `return_aux`, an AuxRequest, (output, AuxOutput).
     """
+    if kernel_options:
+        raise NotImplementedError("kernel_options %s are those of PyTorch's kernels; leave them out: fa_mlir chooses its own tiles"
+                                  % ", ".join(map(repr, kernel_options)))
+    if getattr(return_aux, "max_scores", False):
+        raise NotImplementedError("return_aux: max_scores are never stored; ask for lse alone")
     launch = Launch(*autocast(query, key, value))
     if not enable_gqa and query.shape[1] != key.shape[1]:
         raise ValueError("query has %d heads and key %d; set enable_gqa=True where heads share keys"
@@ -416,5 +433,9 @@ def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, 
     add_mask(launch, score_mod, block_mask)
     if scale is not None:
         launch.add_scale(scale)
-    output, lse = launch.run(return_lse)
-    return (output, lse) if return_lse else output
+    if return_aux is None:
+        output, lse = launch.run(return_lse)
+        return (output, lse) if return_lse else output
+    from torch.nn.attention.flex_attention import AuxOutput
+    output, lse = launch.run(return_aux.lse)
+    return output, AuxOutput(lse=lse if return_aux.lse else None)

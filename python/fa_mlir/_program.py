@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import operator
-import os
 import struct
-import sys
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from . import _library
 from ._library import DTYPE_NAMES, DTYPES, OUTPUT, SCALAR, Argument, Error, Tensor, check, fa
@@ -87,9 +85,6 @@ class Program:
         info = fa.fa_program_get_info(handle)
         self.target, self.device = info.target.decode(), info.device.decode()
         self.on_cpu = self.device == "cpu"
-        if self.on_cpu and choices.get("threads") != 1:
-            global _has_threads
-            _has_threads = True
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) and fa is not None:
@@ -198,29 +193,6 @@ class Prepared:
         if error:
             check(error)
 
-
-# Whether a program has threads on CPUs, which a process that is forked from this one lacks, and would wait for.
-_has_threads = False
-
-
-def _refuse_launch(*_arguments: Any) -> NoReturn:
-    raise Error("this process was forked from one that has programs for CPUs, whose threads did not come along; start processes by "
-                "multiprocessing.set_start_method('spawn'), fork before the first program, or compile for one thread "
-                "(torch.set_num_threads(1))")
-
-
-def _forbid_launches() -> None:
-    """In a forked process, have launches say so instead of waiting for ever."""
-    if _has_threads:
-        for name in ("fa_program_launch", "fa_prepared_launch"):
-            setattr(fa, name, _refuse_launch)
-        ops = sys.modules.get(__package__ + "._ops")
-        if ops is not None:
-            setattr(ops, "_launch", _refuse_launch)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forbid_launches)
 
 # The most programs, and texts, that are found again here; all are forgotten at once, and come from the library's cache.
 MOST = 4096

@@ -240,7 +240,11 @@ class Translator:
         return "arith.select %s, %s, %s : %s" % (negative, minus, part, type)
 
     def relu(self, type, x):
-        return self.binary("maxsi", "maximumf")(self, type, x, self.constant(0, type).name)
+        zero = self.constant(0, type).name
+        if type not in FLOATS:
+            return "arith.maxsi %s, %s : %s" % (x, zero, type)
+        # The gradient at 0 is 0; a NaN stays.
+        return "arith.select %s, %s, %s : %s" % (self.region.add("arith.cmpf ugt, %s, %s : %s" % (x, zero, type)), x, zero, type)
 
     def compare(self, type, name, x, y):
         """Return the operation of COMPARISONS or LOGIC on two values; logic is of bools."""

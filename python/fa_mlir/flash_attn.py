@@ -81,6 +81,9 @@ def _attend_packed(function, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, 
         if not hasattr(size, "__index__"):
             raise TypeError("%s: %s is %r, expected an integer: return_attn_probs gives S_dmask of that size"
                             % (function, name, size))
+        if size < 0:
+            raise ValueError("%s: %s is %d, expected at least 0: return_attn_probs gives S_dmask of that size"
+                             % (function, name, size))
     sizes = (max_seqlen_q, max_seqlen_k) if return_attn_probs else ()
     output, lse, probabilities = attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                                         alibi_slopes, probabilities=sizes,
@@ -162,6 +165,8 @@ def flash_blocksparse_attn_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor, blo
         refuse(name, "convert_mask=False", "blockmask is taken as it is before its conversion; leave it out")
     check_packed(name, "qkv", qkv, 1, 3, "total x 3 x nheads x headdim")
     check_type(name + ": blockmask", blockmask)
+    if not hasattr(max_s, "__index__"):
+        raise TypeError("%s: max_s is %r, expected an integer: the longest sequence" % (name, max_s))
     expected = -(-max_s // 16), -(-max_s // 256)
     if blockmask.dim() != 2 or blockmask.shape[0] < expected[0] or blockmask.shape[1] < expected[1]:
         raise ValueError("%s: blockmask has shape %s, expected at least %d x %d: max_s / 16 x max_s / 256, for what is beyond "

@@ -73,6 +73,8 @@ def flash_attn_qkvpacked_func(qkv: torch.Tensor, softmax_scale: float | None = N
         check_packed(name, "qkv", qkv, 2, 3, "batch x seqlen x 3 x nheads x headdim")
         q, k, v = qkv.unbind(2)
     elif qkv.dim() == 4 and num_heads_q is not None:
+        if not hasattr(num_heads_q, "__index__"):
+            raise TypeError("%s: num_heads_q is %r, expected an integer" % (name, num_heads_q))
         heads = (qkv.shape[2] - num_heads_q) // 2
         if heads < 1 or num_heads_q + 2 * heads != qkv.shape[2]:
             raise ValueError("%s: qkv has %d heads, expected num_heads_q + 2 nheads_k; num_heads_q is %d, which leaves %d for key "

@@ -130,6 +130,11 @@ llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> argumen
   auto found = kernels.find(name);
   if (found == kernels.end())
     return llvm::createStringError("there is no kernel '" + name.str() + "'");
+  if (pool.isForked())
+    return llvm::createStringError(
+        "this process was forked from one that has threads for programs on CPUs, which did not "
+        "come along; start processes by spawn (in Python multiprocessing.set_start_method), fork "
+        "before the first program is compiled, or compile for one thread");
   const Kernel &kernel = found->second;
   if (arguments.size() != kernel.numArguments)
     return llvm::createStringError("kernel '" + name.str() + "' takes " +

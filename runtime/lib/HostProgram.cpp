@@ -20,8 +20,14 @@ static std::shared_ptr<cpu::ThreadPool> getPool(int threads) {
   std::lock_guard<std::mutex> lock(*mutex);
   std::weak_ptr<cpu::ThreadPool> &known = (*pools)[threads];
   std::shared_ptr<cpu::ThreadPool> pool = known.lock();
-  if (!pool)
-    known = pool = std::make_shared<cpu::ThreadPool>(threads);
+  if (!pool || pool->isForked()) {
+    // What waits for threads that a forked process does not have cannot be destroyed there.
+    pool.reset(new cpu::ThreadPool(threads), [](cpu::ThreadPool *pool) {
+      if (!pool->isForked())
+        delete pool;
+    });
+    known = pool;
+  }
   return pool;
 }
 

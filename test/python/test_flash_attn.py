@@ -352,7 +352,15 @@ class Dropout(unittest.TestCase):
 
 
 @needs_torch
-class NoKeys(unittest.TestCase):
+class NoRows(unittest.TestCase):
+    def test_probabilities_of_no_queries(self):
+        skip_without(self, "cpu")
+        q, k = torch.randn(0, 2, 16), torch.randn(5, 2, 16)
+        starts = torch.tensor([[0, 0], [0, 5]], dtype=torch.int32)
+        signed = flash_attn.flash_attn_varlen_func(q, k, k, *starts, 4, 5, dropout_p=0.2, return_attn_probs=True)[2]
+        self.assertEqual(signed.shape, (1, 2, 4, 5))
+        self.assertFalse(signed.any())
+
     def test_probabilities(self):
         skip_without(self, "cpu")
         q, k = torch.randn(1, 5, 2, 16), torch.randn(1, 0, 2, 16)
@@ -597,6 +605,19 @@ class Refused(unittest.TestCase):
              lambda: flash_attn.flash_attn_varlen_func(x[0], x[0], x[0], None, None, 6, 6)),
             (TypeError, "max_seqlen_q is None, expected an integer", lambda: flash_attn.flash_attn_varlen_func(
                 x[0], x[0], x[0], starts, starts, None, None, 0.1, return_attn_probs=True)),
+            (ValueError, "max_seqlen_q is -3, expected at least 0", lambda: flash_attn.flash_attn_varlen_func(
+                x[0], x[0], x[0], starts, starts, -3, 6, 0.1, return_attn_probs=True)),
+            (TypeError, "max_s is None, expected an integer", lambda: flash_attn.flash_blocksparse_attn_func(
+                torch.stack([x[0]] * 3, 1), starts, torch.ones(1, 1), 0.0, None)),
+            (TypeError, "num_heads_q is '4', expected an integer",
+             lambda: flash_attn_3.flash_attn_qkvpacked_func(torch.randn(1, 6, 9, 16), num_heads_q="4")),
+            (ValueError, "document is a tuple of 0", lambda: fa_mlir.attention(x, x, x, document=())),
+            (TypeError, "document has dtype torch.uint8, expected integers with a sign",
+             lambda: fa_mlir.attention(x, x, x, document=torch.zeros(1, 6, dtype=torch.uint8))),
+            (TypeError, "bias has dtype torch.bool, expected floats", lambda: fa_mlir.attention(x, x, x, bias=torch.ones(6, 6).bool())),
+            (ValueError, "softcap is inf, expected", lambda: fa_mlir.attention(x, x, x, softcap=10**400)),
+            (TypeError, r"backward is 'x', expected True", lambda: fa_mlir.explain(x, x, x, backward="x")),
+            (TypeError, "precision is '', expected", lambda: fa_mlir.attention(x, x, x, precision="")),
             (ValueError, "qkv has 9 heads, expected num_heads_q . 2 nheads_k; num_heads_q is 4, which leaves 5",
              lambda: flash_attn_3.flash_attn_qkvpacked_func(torch.randn(1, 6, 9, 16), num_heads_q=4)),
             (TypeError, r"device_info\(\) takes the name of a device, .*, got 3", lambda: fa_mlir.device_info(3)),

@@ -205,6 +205,24 @@ class Functions(unittest.TestCase):
         first *= 2
         self.assertTrue(torch.equal(run(first.clone()), run(first)))
 
+    def test_attributes_may_change(self):
+        """Those of a captured tensor, and of a class of the user's that is also one of Python's."""
+        skip_without(self, "cpu")
+        q, k, v = (x.detach() for x in self.draw(9, "cpu", torch.float32))
+
+        class Settings(dict):
+            pass
+        tensor, settings = torch.randn(9), Settings()
+        scores = (lambda s, b, h, i, j: s + tensor[j] * tensor.factor, lambda s, b, h, i, j: s * settings.factor)
+        for score in scores:
+            for factor in (1.0, 30.0):
+                tensor.factor = settings.factor = factor
+                score_of = tensor * factor
+                constants = (lambda s, b, h, i, j: s + score_of[j], lambda s, b, h, i, j: s * score_of[0] / tensor[0])
+                result = fa_mlir.flex_attention(q, k, v, score_mod=score)
+                expected = flex_attention(q, k, v, score_mod=constants[score is scores[1]])
+                torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
+
     def test_numbers_of_a_launch(self):
         """Offsets of a cache beside a captured tensor: a program has its arguments in an order of its own."""
         from fa_mlir.transformers import attend as attend_model, make_mask
@@ -280,7 +298,33 @@ class Functions(unittest.TestCase):
         parameters = inspect.signature(fa_mlir.flex_attention).parameters.values()
         names = [str(p.replace(annotation=p.empty)).replace(" ", "") for p in parameters]
         self.assertEqual(names, ["query", "key", "value", "score_mod=None", "block_mask=None", "scale=None",
-                                 "enable_gqa=False", "return_lse=False"])
+                                 "enable_gqa=False", "return_lse=False", "kernel_options=None", "return_aux=None"])
+
+    def test_options(self):
+        skip_without(self, "cpu")
+        q, k, v = (x.detach() for x in self.draw(9, "cpu", torch.float32))
+        output, lse = fa_mlir.flex_attention(q, k, v, return_lse=True, kernel_options={})
+        with self.assertRaisesRegex(NotImplementedError, "kernel_options 'BLOCK_M' are those of PyTorch's kernels; leave them out"):
+            fa_mlir.flex_attention(q, k, v, kernel_options={"BLOCK_M": 64})
+        flex = torch.nn.attention.flex_attention
+        if not hasattr(flex, "AuxRequest"):
+            return
+        for asked in (True, False):
+            same, aux = fa_mlir.flex_attention(q, k, v, return_aux=flex.AuxRequest(lse=asked))
+            self.assertTrue(torch.equal(same, output))
+            self.assertEqual(aux.lse is not None and torch.equal(aux.lse, lse), asked)
+        with self.assertRaisesRegex(NotImplementedError, "max_scores are never stored"):
+            fa_mlir.flex_attention(q, k, v, return_aux=flex.AuxRequest(max_scores=True))
+
+    def test_gradient_of_relu(self):
+        """At 0 it is 0, as of what is padded with zeros."""
+        skip_without(self, "cpu")
+        q, k, v = (x.detach() for x in self.draw(9, "cpu", torch.float32))
+        bias = torch.tensor([0.0, -1.0, 2.0] * 3, requires_grad=True)
+        found = [torch.autograd.grad(f(q, k, v, score_mod=lambda s, b, h, i, j: s + bias[j].relu()).square().sum(), bias)[0]
+                 for f in (fa_mlir.flex_attention, flex_attention)]
+        torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)
+        self.assertFalse(found[0][::3].any())
 
 
 # ATen's name -> expressions of floats x, y, integers m, n (n > 0) and bools p, r, where a name does not say it.

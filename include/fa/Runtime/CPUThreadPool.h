@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <sys/types.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace mlir::fa::cpu {
@@ -35,6 +37,10 @@ public:
 
   unsigned size() const { return workers.size() + 1; }
 
+  /// Returns whether this process was forked from the one that started the threads, none of which
+  /// it has: it cannot run anything.
+  bool isForked() const { return !workers.empty() && process != getpid(); }
+
   /// Runs 0 to count - 1 in pieces of `grain`, which threads take from a
   /// counter as they become free. Returns when all are done.
   void run(int64_t count, int64_t grain, const Task &task);
@@ -52,6 +58,7 @@ private:
   void work(unsigned worker);
   void takePieces(unsigned worker);
 
+  const pid_t process = getpid();
   bool spins; // every thread has a core, so waiting on it takes none from another
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;

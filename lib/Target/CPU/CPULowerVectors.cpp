@@ -233,6 +233,19 @@ static LogicalResult checkMath(func::FuncOp func) {
   return failure(result.wasInterrupted());
 }
 
+/// Check that arithmetic is of scalars and vectors.
+static LogicalResult checkVectors(func::FuncOp func) {
+  WalkResult result = func.walk([](Operation *op) {
+    if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+        llvm::none_of(op->getResultTypes(), [](Type type) { return isa<TensorType>(type); }))
+      return WalkResult::advance();
+    op->emitError() << "computes tensors, expected vectors; run cpu-bufferize and cpu-vectorize "
+                       "first";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -243,7 +256,7 @@ struct CPULowerVectors : fa::impl::CPULowerVectorsBase<CPULowerVectors> {
     func::FuncOp func = getOperation();
     MLIRContext *context = &getContext();
 
-    if (failed(checkF64(func)))
+    if (failed(checkVectors(func)) || failed(checkF64(func)))
       return signalPassFailure();
 
     // Rows of one element less: vector<1x64> is vector<64>.

@@ -197,6 +197,10 @@ struct CPUVectorize : fa::impl::CPUVectorizeBase<CPUVectorize> {
     func.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     SmallVector<Operation *> tiled;
     for (linalg::LinalgOp op : ops) {
+      if (!op.hasPureBufferSemantics()) {
+        op.emitError("has tensors, expected buffers; run cpu-bufferize first");
+        return signalPassFailure();
+      }
       if (op.hasDynamicShape()) {
         op.emitError("has no static shape; tiles of the cpu have one");
         return signalPassFailure();

@@ -445,7 +445,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       if (ofPairs && !keys && pressure != kTiles)
         chosenKeys = std::min(chosenKeys, kPlainRows);
       StringRef shared = ofRows ? "rows" : "keys", other = ofRows ? "keys" : "rows";
-      if (failed(nvptx::checkWarps(block, shared, ofRows ? chosenRows : chosenKeys, chosenWarps)) ||
+      if (failed(nvptx::checkWarps(block, shared, ofRows ? chosenRows : chosenKeys, chosenWarps,
+                                   async, {rows, keys})) ||
           failed(nvptx::checkStep(block, other, ofRows ? chosenKeys : chosenRows,
                                   ("--tile-" + other + "=").str())))
         return failure();

@@ -404,7 +404,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     int64_t blocks = requested(func, "blocks");
     if (!blocks)
       blocks = rows || keys || warps ? 1 : line->blocks;
-    if (failed(nvptx::checkWarps(attention, "rows", chosenRows, chosenWarps)))
+    if (failed(nvptx::checkWarps(attention, "rows", chosenRows, chosenWarps, async, rows)))
       return failure();
     int64_t chosenKeys = keys ? keys : block ? block : line->keys;
     // Copies through registers have a predicate of their own for each row of a sequence.

@@ -174,7 +174,7 @@ struct GPULowerMath : fa::impl::GPULowerMathBase<GPULowerMath> {
 
   void runOnOperation() override {
     if (slice < 1) {
-      getOperation()->emitError() << "slice is " << slice << ", expected at least 1";
+      getOperation()->emitError() << "slice is " << slice.getValue() << ", expected at least 1";
       return signalPassFailure();
     }
     SmallVector<Operation *> functions;

@@ -9,27 +9,39 @@
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::fa;
 
 constexpr int64_t kMaxWarps = 32, kStep = 16;
 
-LogicalResult nvptx::checkWarps(Operation *op, StringRef what, int64_t size, int64_t warps) {
+LogicalResult nvptx::checkWarps(Operation *op, StringRef what, int64_t size, int64_t warps,
+                                bool async, ArrayRef<int64_t> given) {
   if (warps < 1 || warps > kMaxWarps)
     return op->emitError() << warps << " warps share a tile: expected 1 to " << kMaxWarps
                            << "; choose --tile-warps";
   constexpr int64_t kRowsOfWarp = tile::kRowsOfWarp;
-  bool whole = size > 0 && size % kRowsOfWarp == 0;
-  bool shared = whole && kRowsOfWarp * warps % size == 0;
-  if (size > 0 && (size % (kRowsOfWarp * warps) == 0 || shared))
+  int64_t group = async ? tile::kWarpsOfGroup : 1;
+  bool owned = size > 0 && size % (kRowsOfWarp * warps) == 0;
+  if (owned && warps % group != 0)
+    return op->emitError() << warps << " warps share a tile: asynchronous products take " << group
+                           << " warps together; choose --tile-warps="
+                           << llvm::alignTo(warps, group);
+  bool shared = size > 0 && size % kRowsOfWarp == 0 && kRowsOfWarp * warps % size == 0;
+  if (owned || shared)
     return success();
   InFlightDiagnostic error = op->emitError()
                              << "tiles of " << size << " " << what << " for " << warps
                              << " warps: " << what
                              << " must be 16 per warp, or a multiple or a part of that; choose ";
-  if (whole && size <= kRowsOfWarp * kMaxWarps)
-    return error << "--tile-warps=" << size / kRowsOfWarp << " with them";
+  // So many warps serve each of the sizes that are given.
+  int64_t common = 0;
+  for (int64_t other : given)
+    common = std::gcd(common, other);
+  if (common > 0 && common % (kRowsOfWarp * group) == 0 && common <= kRowsOfWarp * kMaxWarps &&
+      size % common == 0)
+    return error << "--tile-warps=" << common / kRowsOfWarp << " with them";
   return error << "--tile-" << what << "=" << kRowsOfWarp * warps;
 }
 

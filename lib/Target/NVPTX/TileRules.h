@@ -13,8 +13,11 @@
 namespace mlir::fa::nvptx {
 
 /// Check that so many warps can share `size` rows of a tile, or keys of a transposed one: 16 for
-/// each warp, or a multiple or a part of that. `what` is "rows" or "keys".
-LogicalResult checkWarps(Operation *op, StringRef what, int64_t size, int64_t warps);
+/// each warp, or a multiple or a part of that. `what` is "rows" or "keys". Asynchronous products of
+/// rows of their own take warps in groups of 4. The advice is for the options of the caller: sizes
+/// that are `given`, of all kernels that get the number of warps, stay as they are.
+LogicalResult checkWarps(Operation *op, StringRef what, int64_t size, int64_t warps, bool async,
+                         ArrayRef<int64_t> given);
 
 /// Check the other size of a tile, which products read in steps of 16. `option` sets it.
 LogicalResult checkStep(Operation *op, StringRef what, int64_t size, StringRef option);

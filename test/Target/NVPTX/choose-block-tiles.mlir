@@ -6,8 +6,12 @@
 
 // RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_80 rows=64 keys=96 warps=8" 2>&1 | FileCheck %s --check-prefix=WARPS
 // RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_80 rows=128 keys=24 warps=8" 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_80 rows=192 warps=12" 2>&1 | FileCheck %s --check-prefix=KEYS
+// RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_90a warps=2" 2>&1 | FileCheck %s --check-prefix=GROUP
 
-// WARPS: error: tiles of 96 keys for 8 warps: keys must be 16 per warp, or a multiple or a part of that; choose --tile-warps=6 with them
+// WARPS: error: tiles of 96 keys for 8 warps: keys must be 16 per warp, or a multiple or a part of that; choose --tile-warps=2 with them
+// KEYS: error: tiles of 128 keys for 12 warps: keys must be 16 per warp, or a multiple or a part of that; choose --tile-keys=192
+// GROUP: error: 2 warps share a tile: asynchronous products take 4 warps together; choose --tile-warps=4
 // STEP: error: tiles of 24 keys: keys must be a multiple of 16; choose --tile-keys=32
 // ASYNC: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // ASYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}

@@ -80,7 +80,9 @@ LogicalResult RoleOp::verify() {
                          << warps << " warps";
   WalkResult walked = getBody().walk([&](Operation *op) {
     for (Value value : op->getOperands()) {
-      if (getBody().isAncestor(value.getParentRegion()) ||
+      // A value without a place in this function is refused when dominance is verified.
+      Region *region = value.getParentRegion();
+      if (!region || getBody().isAncestor(region) ||
           isa<ViewType, RingType, PingpongType, BarriersType, TensorMapType>(value.getType()) ||
           value.getType().isIntOrIndexOrFloat())
         continue;

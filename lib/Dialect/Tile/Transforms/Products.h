@@ -21,13 +21,16 @@ namespace mlir::tile {
 
 /// Return whether all products have operands of so many bytes an element; 0 is any number.
 inline bool haveOperandsOf(int64_t bytes, FuncOp func) {
+  if (bytes == 0)
+    return true;
   bool any = false;
   WalkResult others = func.walk([&](DotOp dot) {
     any = true;
-    unsigned bits = getElementTypeOrSelf(dot.getB().getType()).getIntOrFloatBitWidth();
-    return bits == 8 * bytes ? WalkResult::advance() : WalkResult::interrupt();
+    auto type = dyn_cast<RankedTensorType>(dot.getB().getType()); // none in shared memory
+    return type && type.getElementTypeBitWidth() == 8 * bytes ? WalkResult::advance()
+                                                              : WalkResult::interrupt();
   });
-  return bytes == 0 || (any && !others.wasInterrupted());
+  return any && !others.wasInterrupted();
 }
 
 /// Return whether some product takes f16, whose exponents have 5 bits.

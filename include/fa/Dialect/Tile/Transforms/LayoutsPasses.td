@@ -37,6 +37,7 @@ def TileOrderWorkspaces : Pass<"tile-order-workspaces", "::mlir::ModuleOp"> {
     tile.accumulate %t, %sums[%b, %i, %c0] dims [1, 2] : tensor<32x64xf32>, !tile.view<?x?x64xf32, #order>
     ```
   }];
+  let dependentDialects = ["::mlir::tile::TileDialect"];
   let options = [Option<"width", "width", "int64_t", "1", "elements of a lane that lie side by side">];
 }
 

@@ -287,10 +287,11 @@ LogicalResult LayoutGraph::addDot(DotOp dot) {
   if (warps % instruction->warps != 0)
     return dot.emitOpError() << "needs a number of warps that is a multiple of "
                              << instruction->warps << " (" << instruction->name << "), got "
-                             << warps << "; change tile.warps";
+                             << warps << "; change tile.warps (--tile-warps of programs)";
   if (!fitsRows(*instruction, acc[0]))
     return misfit("rows", instruction->m / instruction->warps * warps, acc[0],
-                  "change the tile's rows or tile.warps");
+                  "change the tile's rows or tile.warps (sizes and warps of tiles are options of "
+                  "programs)");
   // mma.sync's instructions come in pairs: one ldmatrix serves 16 columns of b.
   int64_t columns = instruction->warps == 1 ? 2 * instruction->n : instruction->n;
   int64_t ofB = acc[1] - (dot.getOnes() ? 8 : 0);
