@@ -105,7 +105,7 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
   }
   if (auto dims = kernel.getArgAttrOfType<ArrayAttr>(i, TileDialect::kDimsAttr))
     for (Attribute dim : dims)
-      argument.dims.push_back(isa<StringAttr>(dim) ? cast<StringAttr>(dim).str() : "");
+      argument.dims.push_back(cast<StringAttr>(dim).str());
   manifest.arguments.push_back(std::move(argument));
   return static_cast<unsigned>(manifest.arguments.size() - 1);
 }

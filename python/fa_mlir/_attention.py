@@ -248,6 +248,9 @@ def add_document(launch: Launch, ids: tuple[torch.Tensor, ...]) -> None:
     if len(ids) not in (1, 2):
         raise ValueError("document is a tuple of %d tensors, expected one of ids, or a pair" % len(ids))
     elements = [_expect("document", x, (2,), integers=True) for x in ids]
+    if elements[0] != elements[-1]:
+        raise TypeError("document has ids of %s and of %s, expected one dtype; convert one of them by .to()"
+                        % (ids[0].dtype, ids[1].dtype))
     lengths = launch.lengths() if len(ids) == 2 else (max(launch.lengths()),)
     for x, length, rows in zip(ids, lengths, launch.rows):
         if x.shape[1] < length or rows.dim() == 4 and x.shape[0] != rows.shape[0]:

@@ -614,6 +614,8 @@ class Refused(unittest.TestCase):
             (ValueError, "document is a tuple of 0", lambda: fa_mlir.attention(x, x, x, document=())),
             (TypeError, "document has dtype torch.uint8, expected integers with a sign",
              lambda: fa_mlir.attention(x, x, x, document=torch.zeros(1, 6, dtype=torch.uint8))),
+            (TypeError, "document has ids of torch.int32 and of torch.int64, expected one dtype", lambda: fa_mlir.attention(
+                x, x, x, document=(torch.zeros(1, 6).int(), torch.zeros(1, 6).long()))),
             (TypeError, "bias has dtype torch.bool, expected floats", lambda: fa_mlir.attention(x, x, x, bias=torch.ones(6, 6).bool())),
             (ValueError, "softcap is inf, expected", lambda: fa_mlir.attention(x, x, x, softcap=10**400)),
             (TypeError, r"backward is 'x', expected True", lambda: fa_mlir.explain(x, x, x, backward="x")),

@@ -62,6 +62,15 @@ bool tile::runsBeside(FuncOp func) {
          isa<KernelWaitOp>(*std::prev(end));
 }
 
+StringRef FuncOp::getDimName(DictionaryAttr attributes, int64_t dim) {
+  auto names = attributes ? attributes.getAs<ArrayAttr>(TileDialect::kDimsAttr) : ArrayAttr();
+  return names ? cast<StringAttr>(names[dim]).getValue() : StringRef();
+}
+
+StringRef FuncOp::getDimName(unsigned argument, int64_t dim) {
+  return getDimName(function_interface_impl::getArgAttrDict(*this, argument), dim);
+}
+
 bool FuncOp::isInput(unsigned argument) {
   Attribute name = getArgAttr(argument, TileDialect::kNameAttr),
             entry = (*this)->getAttr(TileDialect::kEntryAttr);
@@ -212,6 +221,14 @@ LogicalResult FuncOp::verify() {
       return emitOpError() << "(func_c8) " << TileDialect::kAlignAttr << " of argument " << i
                            << " must be a power of two from 1 to " << kMostAlign << ", got "
                            << align;
+    auto view = dyn_cast<ViewType>(type);
+    Attribute dims = getArgAttr(i, TileDialect::kDimsAttr);
+    auto names = dyn_cast_or_null<ArrayAttr>(dims);
+    if (dims && !(names && view && static_cast<int64_t>(names.size()) == view.getRank() &&
+                  llvm::all_of(names, [](Attribute name) { return isa<StringAttr>(name); })))
+      return emitOpError() << "(func_c13) " << TileDialect::kDimsAttr << " of argument " << i
+                           << " has a name for each dimension of a view, got " << dims << " of "
+                           << type;
     if (getArgAttr(i, TileDialect::kLaunchEpochAttr) && !type.isInteger(64))
       return emitOpError() << "(func_c10) " << TileDialect::kLaunchEpochAttr
                            << " is a number of type 'i64', got argument " << i << " of " << type;

@@ -514,6 +514,20 @@ tile.func @func_c11(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] at
 
 // -----
 
+// expected-error@+1 {{(func_c13) tile.dims of argument 0 has a name for each dimension of a view, got ["S"] of '!tile.view<?x16xf32>'}}
+tile.func @func_c13(%x: !tile.view<?x16xf32> {tile.dims = ["S"]}) grid affine_map<() -> ()> sizes [] {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{(func_c13) tile.dims of argument 0 has a name for each dimension of a view, got [3] of '!tile.view<?xf32>'}}
+tile.func @func_c13_names(%x: !tile.view<?xf32> {tile.dims = [3]}) grid affine_map<() -> ()> sizes [] {
+  tile.return
+}
+
+// -----
+
 // expected-error@+1 {{(func_c12) tile.min_blocks_per_sm is from 1 to 32, got 0 : i64}}
 tile.func @func_c12(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.min_blocks_per_sm = 0 : i64} {
   tile.return

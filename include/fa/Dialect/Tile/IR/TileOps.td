@@ -103,6 +103,11 @@ def Tile_FuncOp : Tile_Op<"func", [
     int64_t getSharedLimit(int64_t alone);
     /// Return the kernel that its entry launches after it; null where there is none.
     FuncOp getNextKernel();
+    /// Return the name of a dimension of a view by the attributes of its argument; empty where it
+    /// has none.
+    static ::llvm::StringRef getDimName(::mlir::DictionaryAttr attributes, int64_t dim);
+    /// Return that of an argument of this function.
+    ::llvm::StringRef getDimName(unsigned argument, int64_t dim);
     /// Return whether no kernel of the entry writes what this argument of a launch is.
     bool isInput(unsigned argument);
     Value getInstanceId(unsigned dim) { return getArgument(getNumLaunchArguments() + dim); }

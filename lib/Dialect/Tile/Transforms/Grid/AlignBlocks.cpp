@@ -111,9 +111,7 @@ static Value emitStoredLength(OpBuilder &b, FuncOp func) {
     Value view = store.getDestination();
     if (auto slice = view.getDefiningOp<SliceOp>())
       return {static_cast<int64_t>(slice.getDim()) == dim ? slice.getSize() : Value(), {}};
-    unsigned number = cast<BlockArgument>(view).getArgNumber();
-    auto names = func.getArgAttrOfType<ArrayAttr>(number, TileDialect::kDimsAttr);
-    return {{}, names ? cast<StringAttr>(names[dim]).getValue() : StringRef()};
+    return {{}, func.getDimName(cast<BlockArgument>(view).getArgNumber(), dim)};
   };
   StoreOp first;
   bool same = true;

@@ -159,8 +159,7 @@ bool Pair::fitArguments() {
 
 /// Return the symbol of a size of an argument, one for all of a name; "" is none.
 AffineExpr Pair::symbolOf(Size size) {
-  auto names = attrs[size.first].getAs<ArrayAttr>(TileDialect::kDimsAttr);
-  StringRef name = names ? cast<StringAttr>(names[size.second]).getValue() : StringRef();
+  StringRef name = FuncOp::getDimName(attrs[size.first], size.second);
   for (auto [n, known] : llvm::enumerate(symbols))
     if (known == size || (!name.empty() && sizeNames[n] == name))
       return getAffineSymbolExpr(n, first.getContext());

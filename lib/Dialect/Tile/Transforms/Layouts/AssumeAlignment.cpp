@@ -30,10 +30,10 @@ static bool feedsProduct(Value value) {
 static StringRef lastDimOf(Value view) {
   auto argument = dyn_cast<BlockArgument>(SliceOp::baseOf(view));
   auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
-  auto dims =
-      func ? func.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), TileDialect::kDimsAttr)
-           : ArrayAttr();
-  return dims && !dims.empty() ? cast<StringAttr>(dims.getValue().back()).getValue() : "";
+  auto type = argument ? dyn_cast<ViewType>(argument.getType()) : ViewType();
+  return func && type && type.getRank() > 0
+             ? func.getDimName(argument.getArgNumber(), type.getRank() - 1)
+             : "";
 }
 
 /// Return whether a load reads whole rows of heads, which launches align as they do operands of
