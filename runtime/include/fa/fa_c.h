@@ -94,7 +94,8 @@ typedef struct fa_compile_options {
   const char *target; /* the code: "cpu" (this machine), "cpu-avx2", "cpu-avx512", "sm_80", ...;
                          "cuda", "cuda:N": the best for that device */
   const char *entry;  /* the function to compile; NULL: the only one */
-  int32_t threads;    /* CPU: at most this many at a launch; 0: one per core */
+  int32_t threads;    /* CPU: at most this many at a launch; 0: one per core. A process that is
+                         forked afterwards has none of more than one: its launches are errors */
   int32_t standard;   /* 1: standard attention, O(N^2) memory: the baseline */
   int32_t no_mask_analysis; /* 1: visit and mask every tile */
   int32_t no_canonicalize;  /* 1: no clean-up between passes */
