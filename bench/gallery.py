@@ -40,7 +40,7 @@ RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 HEAD = """# Gallery
 
 The programs of `examples/gallery`, one for each kind of attention that models have. A mask is a region or sugar for
-one (`docs/semantics.md`); no pass knows any of them by name. `python3 bench/gallery.py --write=docs/gallery.md` writes
+one (`docs/semantics.md`); no pass knows any of them by name. `python3 bench/gallery.py --bin=build/release/bin --write=docs/gallery.md` writes
 this page, and a test compares it with what the compiler and the interpreter say.
 
 - **Keys**: the bounds of the key loop that `fa-analyze-mask` proves for a block of rows. Where it says *limits*, a

@@ -79,8 +79,7 @@ struct Options {
                          cl::desc("GPUs: warps that share a tile; 0 (default) chooses"),
                          cl::cat(category)};
   cl::opt<std::string> leaveOut{
-      "leave-out",
-      cl::desc("GPUs: passes of phase schedule to leave out; help lists those of the target"),
+      "leave-out", cl::desc("GPUs: passes to leave out; help lists those of the target"),
       cl::cat(category)};
   cl::opt<unsigned> order{"product-order",
                           cl::desc("GPUs: which of the other orders of a loop's products, by their "

@@ -117,7 +117,9 @@ struct Options {
                                    "clocks; 0 (default) takes the best one"),
                           cl::cat(category)};
   cl::opt<std::string> leaveOut{
-      "leave-out", cl::desc("GPUs: passes of phase schedule to leave out"), cl::cat(category)};
+      "leave-out",
+      cl::desc("GPUs: passes to leave out; fa-opt --target=T --leave-out=help lists them"),
+      cl::cat(category)};
 };
 
 } // namespace

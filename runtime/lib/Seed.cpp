@@ -161,8 +161,11 @@ std::optional<std::string> Seed::read(StringRef key) {
 }
 
 std::string Seed::describe() {
+  const char *named = std::getenv("FA_CACHE_SEED");
   if (!isThere())
-    return "none";
+    return named && *named
+               ? "none: FA_CACHE_SEED names " + std::string(named) + ", which cannot be read"
+               : "none";
   std::optional<Index> index = readIndex();
   // The first entry tells of which build all are.
   if (!index || index->frames.empty() ||

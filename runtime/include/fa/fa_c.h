@@ -103,7 +103,7 @@ typedef struct fa_compile_options {
   const char *device;       /* where code for GPUs is loaded, "cuda" or "cuda:N"; NULL: what
                                target names, else device 0 */
   int32_t warps;            /* GPUs: warps that share a tile; 0 chooses */
-  const char *leave_out;    /* GPUs: passes of phase schedule to leave out, by name, with commas
+  const char *leave_out;    /* GPUs: passes to leave out, by name, with commas
                                between; every choice gives right results. NULL: none */
   const char *source_name;  /* what errors call the text, say its file; NULL: "<text>" */
   int32_t no_cache;         /* 1: compile, whatever is kept, and keep nothing */
@@ -138,7 +138,8 @@ FA_API void fa_error_free(fa_error *error);
  * sum(do * o) + sum(dlse * lse). The entry returns its output and its lse. The arguments of
  * the program are, by name ("o" and "lse" are those of the entry's results):
  *
- *   those of the entry    as the forward takes them, dropout's too
+ *   those of the entry    that the gradients read (a sink where its own is asked for, say), as the
+ *                         forward takes them, dropout's too
  *   o, lse                what the forward wrote; they are inputs
  *   do                    as o: the gradient that flows back into o
  *   dlse                  as lse; with fa_compile_options.dlse
