@@ -494,7 +494,8 @@ class Refused(unittest.TestCase):
                 return function(forward_ad.make_dual(x, x))
         cases = {"jvp": lambda: torch.func.jvp(run, (x,), (x,)), "jacfwd": lambda: torch.func.jacfwd(run)(x),
                  "dual": lambda: dual(run), "capture": lambda: dual(bias), "op": lambda: torch.func.jvp(op, (x,), (x,)),
-                 "dual op": lambda: dual(op), "traced": lambda: torch.func.jvp(traced, (x,), (x,)), "training": lambda: dual(lambda q: run(q + x.clone().requires_grad_())),
+                 "dual op": lambda: dual(op), "traced": lambda: torch.func.jvp(traced, (x,), (x,)),
+                 "training": lambda: dual(lambda q: run(q + x.clone().requires_grad_())),
                  "compiled": lambda: torch.compile(lambda y: torch.func.jvp(run, (y,), (y,)), backend="aot_eager")(x)}
         for name, call in cases.items():
             with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "no forward-mode derivatives .*use backward"):

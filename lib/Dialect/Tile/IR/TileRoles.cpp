@@ -80,7 +80,7 @@ LogicalResult RoleOp::verify() {
                          << warps << " warps";
   WalkResult walked = getBody().walk([&](Operation *op) {
     for (Value value : op->getOperands()) {
-      // A value without a place in this function is refused when dominance is verified.
+      // A value that is defined nowhere has no region; it is refused where its user is verified.
       Region *region = value.getParentRegion();
       if (!region || getBody().isAncestor(region) ||
           isa<ViewType, RingType, PingpongType, BarriersType, TensorMapType>(value.getType()) ||
