@@ -130,7 +130,7 @@ CASES = {
 def refusal(peer, case):
     """Why a rival is not timed; empty where it is."""
     if case.packed:
-        return "" if peer == "fa2" else "is not asked for sequences in a row"
+        return "" if peer in ("fa2", "fa3", "fa4") else "is not asked for sequences in a row"
     if peer == "flex":
         return "FlexAttention has no %s" % ("dropout" if case.dropout else "sink") if case.dropout or case.sink else ""
     if peer in ("fa3", "fa4"):

@@ -17,11 +17,13 @@ PACKAGES = {"fa3": ["flash_attn_interface", "flash_attn_3.flash_attn_interface"]
 
 @functools.lru_cache(maxsize=None)
 def find_flash_attention(name):
-    """-> (flash_attn_func, "") of a package, or (None, why there is none)"""
+    """-> (the module of flash_attn_func, "") of a package, or (None, why there is none)"""
     reasons = []
     for module in PACKAGES[name]:
         try:
-            return importlib.import_module(module).flash_attn_func, ""
+            found = importlib.import_module(module)
+            found.flash_attn_func, found.flash_attn_varlen_func
+            return found, ""
         except Exception as error:  # an import of CUDA code can die of anything
             reasons.append((str(error).strip().splitlines() or [type(error).__name__])[0])
     return None, reasons[0]
@@ -63,29 +65,62 @@ def make_flex(case, captures, q, k, v, lse):
                              return_aux=AuxRequest(lse=lse))[0]
 
 
-def make_flash_attention(name, case, q, k, v, lse):
-    function = find_flash_attention(name)[0]
-    q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # B x S x H x D
-    arguments = dict(case.flash)
-    if lse:
-        arguments["return_lse" if name == "fa4" else "return_attn_probs"] = True
+def make_flash_attention(name, case, captures, q, k, v, lse):
+    package = find_flash_attention(name)[0]
+    arguments = {"return_lse" if name == "fa4" else "return_attn_probs": True} if lse else {}
+    if case.packed:
+        function = package.flash_attn_varlen_func
+        (q, k, v), (cu_q, cu_k, longest_q, longest_k, _, causal), back = make_packed(captures, q, k, v)
+        arguments.update(cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, max_seqlen_q=longest_q, max_seqlen_k=longest_k, causal=causal)
+    else:
+        function = package.flash_attn_func
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # B x S x H x D
+        arguments.update(case.flash)
+        back = lambda x: x.transpose(1, 2)
 
     def run():
         result = function(q, k, v, **arguments)
-        return (result[0] if isinstance(result, tuple) else result).transpose(1, 2)
+        return back(result[0] if isinstance(result, tuple) else result)
     return run
 
 
 def make_packed(captures, *tensors):
-    """-> (tensors as tokens x heads x size, and the starts and longest lengths, of PyTorch's FlashAttention-2; the way back)"""
+    """-> (tensors as tokens x heads x size; starts, longest lengths, dropout and causal, as PyTorch's FlashAttention-2 takes
+    them; the way back)"""
     cu = captures["cu"]
     longest = int(cu.diff().max())
     return [x[0].transpose(0, 1) for x in tensors], (cu, cu, longest, longest, 0.0, True), lambda x: x.transpose(0, 1)[None]
 
 
+def make_flash_attention_3_backward(case, captures, q, k, v, do):
+    """By its operator: what its Python makes of that depends on the versions of both, and some of these PyTorch refuses."""
+    package = find_flash_attention("fa3")[0]
+    arguments = dict(case.flash or {})
+    if case.packed:
+        (q, k, v, do), (cu_q, cu_k, longest_q, longest_k, _, causal), back = make_packed(captures, q, k, v, do)
+        lengths = dict(cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, max_seqlen_q=longest_q, max_seqlen_k=longest_k)
+        arguments["causal"] = causal
+        out, lse = package.flash_attn_varlen_func(q, k, v, **lengths, causal=causal, return_attn_probs=True)[:2]
+    else:
+        lengths, back = {}, lambda x: x.transpose(1, 2)
+        q, k, v, do = (x.transpose(1, 2) for x in (q, k, v, do))  # B x S x H x D
+        out, lse = package.flash_attn_func(q, k, v, **arguments, return_attn_probs=True)[:2]
+    gradients = [torch.empty_like(x) for x in (q, k, v)]
+    left, right = arguments.get("window_size", (-1, -1))
+
+    def run():
+        torch.ops.flash_attn_3.bwd(do, q, k, v, out, lse, *gradients, **lengths, softmax_scale=q.shape[-1] ** -0.5,
+                                   is_causal=arguments.get("causal", False), window_size_left=left, window_size_right=right,
+                                   softcap=arguments.get("softcap", 0.0), deterministic=False)
+        return [back(x) for x in gradients]
+    return run
+
+
 def make_backward_peer(name, case, captures, q, k, v, do):
     """A function that launches a rival's backward on B x H x S x D tensors, and returns dq, dk, dv; its forward runs
     here, once."""
+    if name == "fa3":
+        return make_flash_attention_3_backward(case, captures, q, k, v, do)
     if name == "flex" or name in PACKAGES:
         with torch.enable_grad():
             leaves = [x.detach().requires_grad_() for x in (q, k, v)]
@@ -116,7 +151,7 @@ def make_peer(name, case, captures, q, k, v, lse):
     if name == "flex":
         return make_flex(case, captures, q, k, v, lse)
     if name in PACKAGES:
-        return make_flash_attention(name, case, q, k, v, lse)
+        return make_flash_attention(name, case, captures, q, k, v, lse)
     # scaled_dot_product_attention calls these, but lets cuDNN write LSE for gradients alone.
     if name == "cudnn":
         return lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(

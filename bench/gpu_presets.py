@@ -59,7 +59,7 @@ BESIDE = [
     ("documents", 128, 16384, ["documents-12", "documents-long", "documents-12-equal", "documents-64"], ["flex"]),
     ("documents", 128, 8192, ["causal"], []),
     ("documents", 128, 8192, ["documents-8"], ["flex"]),
-    ("packed", 128, 16384, ["causal", "packed-12", "packed-12-equal", "packed-64"], ["fa2"]),
+    ("packed", 128, 16384, ["causal", "packed-12", "packed-12-equal", "packed-64"], [*FLASH, "fa2"]),
     ("limits", 128, 8192, ["causal", "limits_causal", "documents-8", "limits_documents"], []),
     ("blocks", 128, 16384, ["full", "blocks-0.50", "blocks-0.25", "blocks-0.10"], []),
     ("sinks", 64, 8192, ["window-128", "sink-window-128"], []),
@@ -70,6 +70,17 @@ BASES = {name: cases[0] for name, _, _, cases, _ in reversed(BESIDE)}
 def beside(backward):
     return [Section("backward-" * backward + name, [d], [n], cases, peers, backward=backward, base=BASES[name])
             for name, d, n, cases, peers in BESIDE]
+
+
+def beside_flash(*peers, suffix):
+    """Beside FlashAttention's newest, which few machines have."""
+    lengths, cases = [8192, 2048, 16384], ["full", "causal"]
+    return [
+        Section("flash" + suffix, SIZES, lengths, cases, peers, named=True),
+        Section("backward-flash" + suffix, SIZES, lengths, cases, peers, backward=True, named=True),
+        Section("backward-flash" + suffix, [192], lengths, [*cases, "narrow", "narrow-causal"], peers, backward=True,
+                named=True),
+    ]
 
 
 # A preset is named after the target that it is for. What matters most comes first.
@@ -86,10 +97,8 @@ PRESETS = {
         Section("backward-energy", SIZES, [8192], ["full", "causal"], ["cudnn", *FLASH], backward=True),
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH], lse=False),
         Section("backward", SIZES, [8192, 2048, 16384, 512], ["full", "causal"], ["cudnn", *FLASH, "fa2"], backward=True),
-        Section("flash", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH], named=True),
-        Section("backward-flash", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH], backward=True, named=True),
-        Section("backward-flash", [192], [8192, 2048, 16384], ["full", "causal", "narrow", "narrow-causal"],
-                ["cudnn", *FLASH], backward=True, named=True),
+        *(section for rival, suffix in (("fa4", ""), ("fa3", "-3"))
+          for section in beside_flash("cudnn", rival, suffix=suffix)),
         Section("backward-det", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn"], backward=True,
                 choices="deterministic=1"),
         Section("backward-gqa", [128], [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"], backward=True),

@@ -318,6 +318,7 @@ def orders(rows):
 # The tables in order: a name, the sections that it is of (none: all), and what makes it.
 TABLES = [("grid", ("grid",), grid), ("energy", ("energy", "grid"), energy), ("backward-energy", ("backward-energy",), energy),
           ("lse-off", ("lse-off",), grid), ("flash", ("flash",), grid), ("backward-flash", ("backward-flash",), grid),
+          ("flash-3", ("flash-3",), grid), ("backward-flash-3", ("backward-flash-3",), grid),
           ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
           ("shares", ("shares",), shares), ("window", ("window",), window), ("backward", ("backward",), grid), ("backward-det", ("backward-det",), grid),
           ("backward-gqa", ("backward-gqa",), gqa), ("backward-scores", ("backward-scores",), scores),

@@ -165,10 +165,15 @@ static TileRef broadcast(tile::BroadcastOp op, const Datum &input) {
   int64_t outer = elementsOf(shape.take_front(dim));
   Elements result;
   result.reserve(elementsOf(shape));
-  for (int64_t o = 0; o < outer; ++o)
+  for (int64_t o = 0; o < outer; ++o) {
+    auto from = input.tile->begin() + o * inner;
+    if (inner == 1) {
+      result.insert(result.end(), shape[dim], *from);
+      continue;
+    }
     for (int64_t i = 0; i < shape[dim]; ++i)
-      result.insert(result.end(), input.tile->begin() + o * inner,
-                    input.tile->begin() + (o + 1) * inner);
+      result.insert(result.end(), from, from + inner);
+  }
   return share(std::move(result));
 }
 

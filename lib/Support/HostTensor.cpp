@@ -32,33 +32,42 @@ size_t fa::sizeOf(DType dtype) {
 
 bool fa::isFloat(DType dtype) { return dtype <= DType::F64; }
 
-/// Binary16 (10, 5) and bfloat16 (7, 8): bits of mantissa and exponent.
+/// Bits of the mantissa and the exponent of a double, and the bias of that.
+static constexpr int kMantissa = 52, kExponents = 2047, kBias = 1023;
+
+/// Round to the nearest of binary16 (10, 5) or bfloat16 (7, 8), by bits of mantissa and exponent;
+/// of two to the even one.
 static uint64_t encode(double value, int mantissa, int exponent) {
-  uint64_t sign = uint64_t(std::signbit(value)) << (mantissa + exponent);
+  auto bits = llvm::bit_cast<uint64_t>(value);
+  uint64_t sign = (bits >> 63) << (mantissa + exponent);
   uint64_t infinity = ((uint64_t(1) << exponent) - 1) << mantissa;
-  double magnitude = std::fabs(value);
-  if (std::isnan(value))
-    return sign | infinity | uint64_t(1) << (mantissa - 1);
-  if (std::isinf(value))
-    return sign | infinity;
-  if (magnitude == 0)
+  uint64_t fraction = bits & ((uint64_t(1) << kMantissa) - 1);
+  int stored = bits >> kMantissa & kExponents;
+  if (stored == kExponents)
+    return sign | infinity | (fraction == 0 ? 0 : uint64_t(1) << (mantissa - 1));
+  if (stored == 0) // far below the least number
     return sign;
   int least = 2 - (1 << (exponent - 1));
-  int e = std::max(std::ilogb(magnitude), least);
-  // In units of the last place: exact before the rounding, because scaling by
-  // a power of two is. A carry out of the mantissa goes on into the exponent.
-  auto units = uint64_t(std::nearbyint(std::ldexp(magnitude, mantissa - e)));
-  uint64_t bits = (uint64_t(e - least) << mantissa) + units;
-  return sign | std::min(bits, infinity);
+  int e = std::max(stored - kBias, least);
+  // In units of the last place; a carry out of the mantissa goes on into the exponent.
+  int shift = kMantissa - mantissa + e - (stored - kBias);
+  if (shift > kMantissa + 2)
+    return sign;
+  uint64_t whole = fraction | uint64_t(1) << kMantissa, half = uint64_t(1) << (shift - 1);
+  uint64_t units = whole >> shift, rest = whole & (2 * half - 1);
+  units += rest > half || (rest == half && (units & 1));
+  return sign | std::min((uint64_t(e - least) << mantissa) + units, infinity);
 }
 
 static double decodeHalf(uint64_t bits) {
+  uint64_t sign = (bits & 0x8000) << 48, mantissa = bits & 1023;
   int exponent = bits >> 10 & 31;
-  double mantissa = bits & 1023;
-  double value = exponent == 0    ? std::ldexp(mantissa, -24)
-                 : exponent == 31 ? (mantissa == 0 ? HUGE_VAL : NAN)
-                                  : std::ldexp(1024 + mantissa, exponent - 25);
-  return bits & 0x8000 ? -value : value;
+  if (exponent == 0)
+    return std::copysign(double(mantissa) * 0x1p-24, llvm::bit_cast<double>(sign));
+  uint64_t stored = exponent == 31 ? kExponents : exponent - 15 + kBias;
+  if (exponent == 31 && mantissa != 0)
+    mantissa |= 512; // quiet
+  return llvm::bit_cast<double>(sign | stored << kMantissa | mantissa << (kMantissa - 10));
 }
 
 uint64_t fa::toBits(DType dtype, double value) {
