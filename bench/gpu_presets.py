@@ -72,7 +72,7 @@ def beside(backward):
             for name, d, n, cases, peers in BESIDE]
 
 
-def beside_flash(*peers, suffix):
+def beside_flash(peers, suffix):
     """Beside FlashAttention's newest, which few machines have."""
     lengths, cases = [8192, 2048, 16384], ["full", "causal"]
     return [
@@ -98,7 +98,7 @@ PRESETS = {
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH], lse=False),
         Section("backward", SIZES, [8192, 2048, 16384, 512], ["full", "causal"], ["cudnn", *FLASH, "fa2"], backward=True),
         *(section for rival, suffix in (("fa4", ""), ("fa3", "-3"))
-          for section in beside_flash("cudnn", rival, suffix=suffix)),
+          for section in beside_flash(["cudnn", rival], suffix)),
         Section("backward-det", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn"], backward=True,
                 choices="deterministic=1"),
         Section("backward-gqa", [128], [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"], backward=True),

@@ -41,10 +41,12 @@ for d in (64, 128, 256):
     for name in ("gqa", "gqa-causal"):
         assert "cudnn" in cells["gqa", True, d, 8192, name].peers
 # Cells of other sections are timed again only where that is asked for.
-assert not {"flash", "backward-flash"} & {section.name for section in sections}
-asked = sections_of("--preset=sm_90a", "--only=flash,backward-flash")[1]
-assert [section.name for section in asked] == ["flash", "backward-flash", "backward-flash"]
-assert all(section.peers == ["cudnn", "fa3", "fa4"] for section in asked)
+for suffix, rival in ("", "fa4"), ("-3", "fa3"):
+    names = ["flash" + suffix, "backward-flash" + suffix]
+    assert not set(names) & {section.name for section in sections}
+    asked = sections_of("--preset=sm_90a", "--only=" + ",".join(names))[1]
+    assert [section.name for section in asked] == [names[0], names[1], names[1]]
+    assert all(section.peers == ["cudnn", rival] for section in asked)
 for name in ("full", "tanh", "alibi", "softcap", "window", "document"):
     assert "flex" in cells["scores", True, 128, 8192, name].peers
 assert cells["scores", True, 128, 8192, "dropout"].peers == ["fa2"]
