@@ -22,7 +22,7 @@ def find_flash_attention(name):
     for module in PACKAGES[name]:
         try:
             found = importlib.import_module(module)
-            found.flash_attn_func, found.flash_attn_varlen_func
+            found.flash_attn_func
             return found, ""
         except Exception as error:  # an import of CUDA code can die of anything
             reasons.append((str(error).strip().splitlines() or [type(error).__name__])[0])
