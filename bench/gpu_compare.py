@@ -10,7 +10,7 @@
                    [--estimate] [--seconds=540] [--plan] [--json=rows.json]
 
 A preset (sm_90a or sm_80) measures all that docs/performance.md shows of that target and prints its tables;
-`gpu_presets.py` says what that is, --only chooses sections of it (`flash` and `backward-flash` run only so). The second form measures one table's worth.
+`gpu_presets.py` says what that is, --only chooses sections of it (`flash`, `flash-3` and their gradients run only so). The second form measures one table's worth.
 
 bf16, N(0,1) inputs, 16,384 tokens (one sequence where it is longer), hidden size 2048
 (heads = 2048 / d), LSE on for all or off for all. Each rival runs alone for 300 ms (--milliseconds), of which the

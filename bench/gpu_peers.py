@@ -65,25 +65,6 @@ def make_flex(case, captures, q, k, v, lse):
                              return_aux=AuxRequest(lse=lse))[0]
 
 
-def make_flash_attention(name, case, captures, q, k, v, lse):
-    package = find_flash_attention(name)[0]
-    arguments = {"return_lse" if name == "fa4" else "return_attn_probs": True} if lse else {}
-    if case.packed:
-        function = package.flash_attn_varlen_func
-        (q, k, v), (cu_q, cu_k, longest_q, longest_k, _, causal), back = make_packed(captures, q, k, v)
-        arguments.update(cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, max_seqlen_q=longest_q, max_seqlen_k=longest_k, causal=causal)
-    else:
-        function = package.flash_attn_func
-        q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # B x S x H x D
-        arguments.update(case.flash)
-        back = lambda x: x.transpose(1, 2)
-
-    def run():
-        result = function(q, k, v, **arguments)
-        return back(result[0] if isinstance(result, tuple) else result)
-    return run
-
-
 def make_packed(captures, *tensors):
     """-> (tensors as tokens x heads x size; starts, longest lengths, dropout and causal, as PyTorch's FlashAttention-2 takes
     them; the way back)"""
@@ -92,26 +73,42 @@ def make_packed(captures, *tensors):
     return [x[0].transpose(0, 1) for x in tensors], (cu, cu, longest, longest, 0.0, True), lambda x: x.transpose(0, 1)[None]
 
 
-def make_flash_attention_3_backward(case, captures, q, k, v, do):
-    """By its operator: what its Python makes of that depends on the versions of both, and some of these PyTorch refuses."""
-    package = find_flash_attention("fa3")[0]
-    arguments = dict(case.flash or {})
+def flash_attention_of(name, case):
+    package = find_flash_attention(name)[0]
+    return package.flash_attn_varlen_func if case.packed else package.flash_attn_func
+
+
+def arrange(case, captures, *tensors):
+    """-> (tensors as FlashAttention's packages take them, the arguments that say the case, the way back)"""
     if case.packed:
-        (q, k, v, do), (cu_q, cu_k, longest_q, longest_k, _, causal), back = make_packed(captures, q, k, v, do)
-        lengths = dict(cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, max_seqlen_q=longest_q, max_seqlen_k=longest_k)
-        arguments["causal"] = causal
-        out, lse = package.flash_attn_varlen_func(q, k, v, **lengths, causal=causal, return_attn_probs=True)[:2]
-    else:
-        lengths, back = {}, lambda x: x.transpose(1, 2)
-        q, k, v, do = (x.transpose(1, 2) for x in (q, k, v, do))  # B x S x H x D
-        out, lse = package.flash_attn_func(q, k, v, **arguments, return_attn_probs=True)[:2]
-    gradients = [torch.empty_like(x) for x in (q, k, v)]
-    left, right = arguments.get("window_size", (-1, -1))
+        tensors, (cu_q, cu_k, longest_q, longest_k, _, causal), back = make_packed(captures, *tensors)
+        return tensors, dict(cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, max_seqlen_q=longest_q, max_seqlen_k=longest_k,
+                             causal=causal), back
+    return [x.transpose(1, 2) for x in tensors], dict(case.flash), lambda x: x.transpose(1, 2)  # B x S x H x D
+
+
+def make_flash_attention(name, case, captures, q, k, v, lse):
+    function = flash_attention_of(name, case)
+    (q, k, v), arguments, back = arrange(case, captures, q, k, v)
+    if lse:
+        arguments["return_lse" if name == "fa4" else "return_attn_probs"] = True
 
     def run():
-        torch.ops.flash_attn_3.bwd(do, q, k, v, out, lse, *gradients, **lengths, softmax_scale=q.shape[-1] ** -0.5,
-                                   is_causal=arguments.get("causal", False), window_size_left=left, window_size_right=right,
-                                   softcap=arguments.get("softcap", 0.0), deterministic=False)
+        result = function(q, k, v, **arguments)
+        return back(result[0] if isinstance(result, tuple) else result)
+    return run
+
+
+def make_flash_attention_3_backward(case, captures, q, k, v, do):
+    """By its operator: what its Python makes of that depends on the versions of both, and some of these PyTorch refuses."""
+    (q, k, v, do), arguments, back = arrange(case, captures, q, k, v, do)
+    out, lse = flash_attention_of("fa3", case)(q, k, v, **arguments, return_attn_probs=True)[:2]
+    gradients = [torch.empty_like(x) for x in (q, k, v)]
+    causal, (left, right) = arguments.pop("causal", False), arguments.pop("window_size", (-1, -1))
+
+    def run():
+        torch.ops.flash_attn_3.bwd(do, q, k, v, out, lse, *gradients, softmax_scale=q.shape[-1] ** -0.5, is_causal=causal,
+                                   window_size_left=left, window_size_right=right, **arguments)
         return [back(x) for x in gradients]
     return run
 

@@ -19,6 +19,7 @@ sys.modules["torch"] = types.SimpleNamespace(ops=types.SimpleNamespace(aten=aten
 sys.modules["flash_attn_interface"] = None  # importing it fails
 import gpu_peers
 from gpu_cases import CASES
+from gpu_masks import MASKS
 
 
 class Tensor:
@@ -30,6 +31,13 @@ class Tensor:
         order = list(self.order)
         order[a], order[b] = order[b], order[a]
         return Tensor("".join(order))
+
+
+    def __getitem__(self, index):
+        assert index is None or index == 0 and self.order[0] == "B"
+        return Tensor("B" + self.order if index is None else self.order[1:])
+
+    shape = (64,)
 
 
 def flash_attn_func(q, k, v, return_lse=False, **arguments):
@@ -55,3 +63,39 @@ for lse in (True, False):
     assert calls.pop() == ("cudnn", (*tensors, None, lse, 0.0, True))
     assert gpu_peers.make_peer("fa2", CASES["dropout"], {}, *tensors, lse)() == "o"
     assert calls.pop() == ("fa2", (*tensors, 0.1, False))
+
+# FlashAttention-3's gradients are those of its operator; packed sequences are tokens x heads x size.
+starts = types.SimpleNamespace(diff=lambda: types.SimpleNamespace(max=lambda: 7))
+lengths = dict(cu_seqlens_q=starts, cu_seqlens_k=starts, max_seqlen_q=7, max_seqlen_k=7)
+
+
+def forward(order):
+    def run(q, k, v, return_attn_probs=False, **arguments):
+        assert q.order == k.order == v.order == order
+        calls.append(("fa3", (return_attn_probs, arguments)))
+        return (Tensor(order), "lse") if return_attn_probs else Tensor(order)
+    return run
+
+
+def backward(do, q, k, v, out, lse, dq, dk, dv, **arguments):
+    assert len({x.order for x in (do, q, k, v, out, dq, dk, dv)}) == 1 and lse == "lse"
+    calls.append(("fa3 backward", arguments))
+
+
+sys.modules["flash_attn_interface"] = types.SimpleNamespace(flash_attn_func=forward("BSHD"),
+                                                            flash_attn_varlen_func=forward("SHD"))
+sys.modules["torch"].ops.flash_attn_3 = types.SimpleNamespace(bwd=backward)
+sys.modules["torch"].empty_like = lambda x: Tensor(x.order)
+gpu_peers.find_flash_attention.cache_clear()
+for case, arguments in ((CASES["causal"], {"causal": True}), (CASES["window"], {"window_size": (1023, 0)}),
+                        (MASKS["packed-12"], {**lengths, "causal": True})):
+    for lse in (True, False):
+        assert gpu_peers.make_peer("fa3", case, {"cu": starts}, *tensors, lse)().order == "BHSD"
+        assert calls.pop() == ("fa3", (lse, arguments))
+    run = gpu_peers.make_backward_peer("fa3", case, {"cu": starts}, *tensors, Tensor())
+    assert calls.pop() == ("fa3", (True, arguments)) and [x.order for x in run()] == ["BHSD"] * 3
+    left, right = arguments.get("window_size", (-1, -1))
+    assert calls.pop() == ("fa3 backward", {
+        "softmax_scale": 0.125, "is_causal": arguments.get("causal", False), "window_size_left": left, "window_size_right": right,
+        **(lengths if case.packed else {})})
+assert not calls
