@@ -60,14 +60,12 @@ static uint64_t encode(double value, int mantissa, int exponent) {
 }
 
 static double decodeHalf(uint64_t bits) {
-  uint64_t sign = (bits & 0x8000) << 48, mantissa = bits & 1023;
-  int exponent = bits >> 10 & 31;
-  if (exponent == 0)
-    return std::copysign(double(mantissa) * 0x1p-24, llvm::bit_cast<double>(sign));
-  uint64_t stored = exponent == 31 ? kExponents : exponent - 15 + kBias;
-  if (exponent == 31 && mantissa != 0)
-    mantissa |= 512; // quiet
-  return llvm::bit_cast<double>(sign | stored << kMantissa | mantissa << (kMantissa - 10));
+  uint64_t exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  double value = exponent == 0    ? double(mantissa) * 0x1p-24
+                 : exponent == 31 ? (mantissa == 0 ? HUGE_VAL : NAN)
+                                  : llvm::bit_cast<double>((exponent - 15 + kBias) << kMantissa |
+                                                           mantissa << (kMantissa - 10));
+  return bits & 0x8000 ? -value : value;
 }
 
 uint64_t fa::toBits(DType dtype, double value) {
