@@ -96,18 +96,17 @@ def check(ptxas, target, paths, record):
     known = recorded.get(version, {}).get(target, {})
     lines = []
     with tempfile.TemporaryDirectory() as folder:
-        costs, again = Costs(ptxas, folder, target), paths
+        costs, more = Costs(ptxas, folder, target), []
         for _ in range(ROUNDS):
-            costs.take_turns(again)
-            more = [] if record else costs.find_more([name for name in paths if name in known], known)
-            again = {name: paths[name] for name in more}
-            if not again:
+            costs.take_turns(paths)
+            more = [] if record else costs.find_more(known.keys() & paths.keys(), known)
+            if not more:
                 break
         for name in paths:
             was = " (%.2f, %.2f recorded)" % tuple(known[name]) if name in known else ""
             lines.append("%s: %d ms; of the reference time %.2f, memory %.2f%s" % (
                 name, 1000 * costs.least[name][0], *costs.of(name), was))
-        failed = ["%s: make it cheaper for ptxas, or record it by --cost --record" % name for name in again]
+        failed = ["%s: make it cheaper for ptxas, or record it by --cost --record" % name for name in sorted(more)]
         if record:
             recorded.setdefault(version, {})[target] = {name: costs.of(name) for name in paths}
             with open(RECORDED, "w") as file:
