@@ -125,11 +125,9 @@ class Launch:
                  "workspace_and_second", "second", "run_first")
 
     def __init__(self, program, names, inputs, outputs, heads_last, text):
-        """`names`: of inputs and outputs; `outputs`: their (shape, dtype), contiguous."""
+        """`names`: of inputs and outputs; `outputs`: their (shape, stride, dtype)."""
         described = {}
-        strides = [x.stride() for x in inputs] + [torch.empty(shape, device="meta").stride() for shape, _ in outputs]
-        kinds = [(x.shape, x.dtype) for x in inputs] + outputs
-        for name, (shape, dtype), stride in zip(names, kinds, strides):
+        for name, (shape, stride, dtype) in zip(names, [(x.shape, x.stride(), x.dtype) for x in inputs] + outputs):
             sizes, stride = list(shape), list(stride)
             if heads_last and name in _ROWS and len(sizes) > 2:
                 for part in (sizes, stride):
@@ -137,7 +135,7 @@ class Launch:
             described[name] = name_of(dtype), sizes, stride
         tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
         self.prepared = _program.Prepared(program, [described[name] for name in tensors])
-        self.outputs = [(tuple(shape), stride, dtype) for (shape, dtype), stride in zip(outputs, strides[len(inputs):])]
+        self.outputs = outputs
         self.absent = _absent(text, names[len(inputs):])
         # A program has its arguments in an order of its own.
         self.numbers = [name for name, kind in zip(program.names, program.kinds) if kind == SCALAR]
@@ -148,7 +146,7 @@ class Launch:
         bytes_ = self.prepared.workspace_bytes.value
         self.workspace = ((bytes_,), (1,), torch.uint8) if bytes_ else None
         # An output that nobody gets lies behind the workspace, aligned as that: a tensor less to make.
-        shape, dtype = outputs[-1]
+        shape, _, dtype = outputs[-1]
         self.second = -(-bytes_ // 64) * 64
         self.workspace_and_second = (self.second + math.prod(shape) * dtype.itemsize,), (1,), torch.uint8
         # Of query, key and value alone, a shorter way to the first output.
@@ -293,13 +291,51 @@ def refuse_transformed(tensors):
                                   "give the tensor as it is outside of the transformation")
 
 
-def _shape_outputs(query, key, value, heads_last):
-    """Return (shape, dtype) of output and lse."""
+def _is_less(x, y):
+    """Return whether one stride is less than another; of sizes that nobody knows yet, whether it is sure to be."""
+    less = x < y
+    if isinstance(less, bool):
+        return less
+    from torch.fx.experimental import symbolic_shapes
+    return getattr(symbolic_shapes, "guard_or_false", bool)(less)
+
+
+def _stride_densely(shape, dims):
+    """Return the strides of a tensor without gaps, its dimensions in this order from the outermost to the innermost."""
+    found, stride = [1] * len(shape), 1
+    for d in reversed(dims):
+        found[d] = stride
+        stride = stride * max(shape[d], 1)
+    return tuple(found)
+
+
+def _stride_as(like, shape):
+    """Return the strides of a tensor without gaps that lies in memory as another one of its dimensions does.
+
+    The last dimension is the innermost one. Dimensions of one element or of stride 0 stay in their places, as
+    torch.empty_like has it.
+    """
+    strides, dims = like.stride(), list(range(like.dim()))
+    places = [d for d in dims[:-1] if shape[d] != 1 and strides[d] != 0]
+    order: list[int] = []
+    for d in places:
+        at = len(order)
+        while at > 0 and _is_less(strides[order[at - 1]], strides[d]):
+            at -= 1
+        order.insert(at, d)
+    for place, d in zip(places, order):
+        dims[place] = d
+    return _stride_densely(shape, dims)
+
+
+def _describe_outputs(query, key, value, heads_last):
+    """Return (shape, strides, dtype) of output, which lies in memory as query does, and of lse."""
     *batch, heads, rows, _ = query.shape
     if heads_last:
         heads, rows = rows, heads
-    shape = (*batch, rows, heads, value.shape[-1]) if heads_last else (*batch, heads, rows, value.shape[-1])
-    return [(shape, query.dtype), ((*batch, heads, rows), torch.float32)]
+    shape, of_lse = (*query.shape[:-1], value.shape[-1]), (*batch, heads, rows)
+    return [(shape, _stride_as(query, shape), query.dtype),
+            (of_lse, _stride_densely(of_lse, range(len(of_lse))), torch.float32)]
 
 
 # What is in the rows of outputs that no sequence has, by the lengths for which there are such.
@@ -320,7 +356,7 @@ def prepare(query, key, value, tensors, text, heads_last):
     def make():
         _check_rows(query, key, value, text)
         return (compile_for(query.device, text, None, False), _names_of(tensors) + ["o", "lse"],
-                _shape_outputs(query, key, value, heads_last), heads_last, text)
+                _describe_outputs(query, key, value, heads_last), heads_last, text)
     return _find((text, heads_last), [query, key, value, *tensors], make)
 
 
@@ -333,14 +369,14 @@ def forward(query, key, value, tensors, integers, floats, text, heads_last):
 def _fake_forward(query, key, value, tensors, integers, floats, text, heads_last):
     refuse_forward_mode()
     _check_rows(query, key, value, text)
-    return tuple([query.new_empty(shape, dtype=dtype)
-                  for shape, dtype in _shape_outputs(query, key, value, heads_last)])
+    return tuple([query.new_empty_strided(shape, stride, dtype=dtype)
+                  for shape, stride, dtype in _describe_outputs(query, key, value, heads_last)])
 
 
-def _shape_gradients(query, key, value, tensors, gradients):
-    """Return (shape, dtype) of the gradients."""
+def _describe_gradients(query, key, value, tensors, gradients):
+    """Return (shape, strides, dtype) of the gradients, each of which lies in memory as what it is the gradient of."""
     sources = dict(zip(_names_of(tensors), [query, key, value, *tensors]))
-    return [(sources[name].shape, sources[name].dtype) for name in gradients.split(",")]
+    return [(tuple(x.shape), _stride_as(x, x.shape), x.dtype) for x in [sources[name] for name in gradients.split(",")]]
 
 
 def _lay_out(gradient, like):
@@ -362,7 +398,7 @@ def backward(grad_output, grad_lse, query, key, value, output, lse, tensors, int
         names = _names_of(tensors) + ["o", "lse", "do", "dlse"][:2 + len(flowing)]
         return (compile_for(query.device, text, gradients, grad_lse is not None),
                 names + ["d" + name for name in gradients.split(",")],
-                _shape_gradients(query, key, value, tensors, gradients), heads_last, text)
+                _describe_gradients(query, key, value, tensors, gradients), heads_last, text)
     inputs = [query, key, value, *tensors, output, lse, *flowing]
     launch = _find((text, heads_last, gradients, torch.are_deterministic_algorithms_enabled(), len(flowing)), inputs,
                    make)
@@ -373,8 +409,8 @@ def _fake_backward(grad_output, grad_lse, query, key, value, output, lse, tensor
                    heads_last):
     # torch.compile traces the backward with what it will be asked for, before the first step runs.
     _prefetch(query.device, text, gradients, grad_lse is not None)
-    return [query.new_empty(shape, dtype=dtype)
-            for shape, dtype in _shape_gradients(query, key, value, tensors, gradients)]
+    return [query.new_empty_strided(shape, stride, dtype=dtype)
+            for shape, stride, dtype in _describe_gradients(query, key, value, tensors, gradients)]
 
 
 def _prefetch(device, text, gradients, dlse=False):

@@ -43,6 +43,57 @@ class Ops(unittest.TestCase):
                             torch.randn_like(o), torch.randn_like(lse), q, k, v, o, lse, *arguments[3:7],
                             "q,k,v,t0,t1", True))
 
+    def test_layouts(self):
+        """Output lies in memory as query does, each gradient as what it is of, as PyTorch's functions have it."""
+        from torch.library import opcheck
+        from torch.nn.functional import scaled_dot_product_attention
+        orders = [(0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3), (1, 2, 0, 3), (2, 1, 0, 3)]
+        strides = lambda x: [stride for stride, size in zip(x.stride(), x.shape) if size != 1]
+        def compare(device, sizes, order):
+            # In memory the dimensions have this order, between them lies what is not read.
+            inverse = [order.index(d) for d in range(4)]
+            draw_one = lambda: torch.randn(*[sizes[d] for d in order[:3]], 3 * 32, device=device)[..., :32].permute(inverse)
+            q, k, v, do = [draw_one().requires_grad_() for _ in range(4)]
+            o, expected = fa_mlir.flex_attention(q, k, v), scaled_dot_product_attention(q, k, v)
+            torch.testing.assert_close(o, expected, rtol=1e-4, atol=1e-4)
+            self.assertEqual(strides(o), strides(torch.empty_like(q)))
+            found = torch.autograd.grad(o, [q, k, v], do)
+            for x, gradient, of_expected in zip((q, k, v), found, torch.autograd.grad(expected, [q, k, v], do)):
+                torch.testing.assert_close(gradient, of_expected, rtol=1e-3, atol=1e-4)
+                self.assertEqual(strides(gradient), strides(torch.empty_like(x)))
+            rows, text = [x.detach() for x in (q, k, v)], fa_mlir.to_mlir(q, k, v)
+            opcheck(torch.ops.fa_mlir.attention, (*rows, [], [], [], text, False))
+            o, lse = torch.ops.fa_mlir.attention(*rows, [], [], [], text, False)
+            opcheck(torch.ops.fa_mlir.attention_backward,
+                    (do.detach(), None, *rows, o, lse, [], [], [], text, "q,k,v", False))
+
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                for sizes in ((2, 4, 33, 32), (1, 4, 33, 32), (2, 1, 33, 32), (2, 4, 1, 32)):
+                    for order in orders:
+                        with self.subTest(sizes=sizes, order=order):
+                            compare(device, sizes, order)
+
+    def test_layouts_of_a_compiled_step(self):
+        """Heads that `view` and `transpose` made: output is viewed back, in one graph over lengths."""
+        def step(x):
+            q, k, v = [y.view(*y.shape[:2], 4, 32).transpose(1, 2) for y in x.chunk(3, -1)]
+            return fa_mlir.flex_attention(q, k, v).transpose(1, 2).view(*x.shape[:2], 128) + 1
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                torch._dynamo.reset()
+                counter = torch._dynamo.testing.CompileCounterWithBackend("inductor" if device == "cuda" else "aot_eager")
+                compiled = torch.compile(step, fullgraph=True, dynamic=True, backend=counter)
+                for length in (33, 47, 64, 150):
+                    x = torch.randn(2, length, 3 * 128, device=device, requires_grad=True)
+                    result, expected = compiled(x), step(x)
+                    torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
+                    of_result, of_expected = [torch.autograd.grad(y.square().sum(), x)[0] for y in (result, expected)]
+                    torch.testing.assert_close(of_result, of_expected, rtol=1e-3, atol=1e-3)
+                self.assertEqual(count_graphs(counter), 1)
+
     def test_slopes_of_any_float(self):
         """Slopes of batch x heads, as those of heads, are numbers of f32 whatever their dtype."""
         skip_without(self, "cpu")
