@@ -53,7 +53,7 @@ def make_wheel(build, directory, seed=False):
     with tempfile.TemporaryDirectory() as place:
         lay_out(build, place)
         if seed:
-            print(make_seed.make(build, os.path.join(place, "fa_mlir", "lib", make_seed.NAME)))
+            print(make_seed.make(build, os.path.join(place, "fa_mlir", "lib", make_seed.NAME)), flush=True)
         run = subprocess.run([PYTHON, "setup.py", "-q", "bdist_wheel", "-d", "dist"], cwd=place, env=environment,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         made = glob.glob(os.path.join(place, "dist", "*.whl"))

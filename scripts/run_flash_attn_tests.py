@@ -6,9 +6,9 @@
 
 DIR is a checkout of flash-attn that the user has: `tests/test_flash_attn.py` and `hopper/test_flash_attn.py` are run, or
 FILE of these. Modules in test/python/shims stand for its package. N cases of each file are drawn from all by the seed; those
-that exclusions.txt there names are counted with their reason. The first K of those drawn are left out: an earlier run, which
-time ended, had them. P processes share the cases; after T seconds, some of which collecting takes, none begins, and those
-that run 30 s later have failed.
+that exclusions.txt there names are counted with their reason, and so are those that its switches narrow. The first K of those
+drawn are left out: an earlier run, which time ended, had them. P processes share the cases; after T seconds, some of which
+collecting takes, none begins, and those that run 30 s later have failed.
 Those that found no memory beside the others run once more, one at a time, for 30 s at most.
 Needs PyTorch, a GPU, pytest and einops; --collect-only needs no GPU. The last line counts.
 """
@@ -33,25 +33,26 @@ SHIMS = os.path.join(ROOT, "test", "python", "shims")
 FILES = ("tests/test_flash_attn.py", "hopper/test_flash_attn.py")
 GRACE = 30
 NO_MEMORY = re.compile("OutOfMemoryError|OUT_OF_MEMORY|out of memory|STATUS_ALLOC_FAILED")
-# The tests' own switches for builds without a feature.
-SWITCHES = {"SPLIT": "keys are never split", "PACKGQA": "programs choose their rows themselves",
-            "PAGEDKV": "no caches yet", "APPENDKV": "no caches yet", "FP8": "no fp8 yet"}
+# Begins the tests' own switches for builds without a feature: environment variables, whose values they keep under the rest.
+SWITCH = "FLASH_ATTENTION_"
 
 
 def read_exclusions(processes):
-    """Return (pattern, reason) of the cases that so many processes do not run."""
+    """Return (pattern, reason) of the cases that so many processes do not run, and reasons by switch."""
     with open(os.path.join(SHIMS, "exclusions.txt")) as file:
-        lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith("#")]
-    return [(re.compile(pattern), reason) for pattern, reason, *shared in (line.split("\t") for line in lines)
-            if processes > 1 or not shared]
+        lines = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
+    switches = {name: reason for name, reason, *_ in lines if name.startswith(SWITCH)}
+    return [(re.compile(pattern), reason) for pattern, reason, *shared in lines
+            if pattern not in switches and (processes > 1 or not shared)], switches
 
 
 class Plugin:
     """Draws the cases, has processes share them, and counts how they end."""
 
     def __init__(self, options):
-        self.options, self.counts, self.reasons = options, collections.Counter(), collections.Counter()
-        self.exclusions = read_exclusions(options.processes)
+        self.options, self.counts = options, collections.Counter()
+        self.reasons, self.narrowed = collections.Counter(), collections.Counter()
+        self.exclusions, self.switches = read_exclusions(options.processes)
         self.end = time.monotonic() + options.seconds
         self.collected = self.drawn = self.begun = 0
         self.short = {}  # reports of cases that found no memory beside others
@@ -80,7 +81,10 @@ class Plugin:
             reason = self.find_reason(name)
             if reason:
                 self.reasons[reason] += 1
-            elif not self.options.filter or re.search(self.options.filter, name):
+                continue
+            self.narrowed.update(reason for switch, reason in self.switches.items()
+                                 if switch[len(SWITCH):] in item.function.__code__.co_names)
+            if not self.options.filter or re.search(self.options.filter, name):
                 chosen.append(item)
         if self.options.sample and self.options.sample < len(chosen):
             chosen = random.Random(self.options.seed).sample(chosen, self.options.sample)
@@ -228,6 +232,8 @@ def run_file(file, options, total):
             file, plugin.drawn - plugin.begun, options.seconds, options.skip + plugin.begun))
     for reason, count in sorted(plugin.reasons.items()):
         print("%s: excluded %d: %s" % (file, count, reason))
+    for reason, count in sorted(plugin.narrowed.items()):
+        print("%s: narrowed %d: %s" % (file, count, reason))
     total += plugin.counts
     return status not in (0, 5) and not plugin.counts["failed"], sum(plugin.reasons.values())
 
@@ -245,9 +251,7 @@ def main():
     parser.add_argument("--collect-only", action="store_true")
     options = parser.parse_args()
     options.tests = os.path.abspath(options.tests)
-    for name, reason in SWITCHES.items():
-        os.environ["FLASH_ATTENTION_DISABLE_" + name] = "TRUE"
-        print("without %s: %s" % (name.lower(), reason))
+    os.environ.update(dict.fromkeys(read_exclusions(options.processes)[1], "TRUE"))
     find_device(options.collect_only)
     # Before pytest puts the folders of the tests first, where the checkout has modules of these names.
     sys.path.insert(0, SHIMS)

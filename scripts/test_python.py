@@ -7,11 +7,13 @@
     test_python.py --installed [FILTER]      run the tests in this Python, which has the package, maybe on a GPU
 
 The fresh environment is outside of the tree and uses no network; it sees the packages of its Python (Debian's NumPy).
+The wheel has the seed that `make wheel` or `make dist` left in the build; to make one takes more than a minute.
 Tests that need PyTorch or a GPU are counted as skipped where there is none. The last line counts.
 """
 
 import collections
 import faulthandler
+import glob
 import importlib.util
 import os
 import subprocess
@@ -70,8 +72,15 @@ def is_release(build):
         return "CMAKE_BUILD_TYPE:STRING=Release\n" in file.read()
 
 
+def has_seed(build):
+    """Return whether a seed of the cache was made after the library was built."""
+    built = os.path.getmtime(os.path.join(build, "lib", "libfa.so"))
+    return any(os.path.getmtime(path) > built for path in glob.glob(os.path.join(build, "seeds", "*")))
+
+
 def run_fresh(build, python):
     sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    import make_seed
     import make_wheel
     if not is_release(build):
         print("test_python.py: skipped: wheels are made of release builds")
@@ -79,11 +88,12 @@ def run_fresh(build, python):
         return 0
     with tempfile.TemporaryDirectory() as place:
         begin = time.monotonic()
-        wheel = make_wheel.make_wheel(build, place)
+        seed = has_seed(build) and bool(make_seed.find_ptxas())
+        wheel = make_wheel.make_wheel(build, place, seed)
         seconds = time.monotonic() - begin
         environment = os.path.join(place, "environment")
         clean = {key: value for key, value in os.environ.items()
-                 if key not in ("PYTHONPATH", "FA_MLIR_LIBRARY", "LD_LIBRARY_PATH")}
+                 if key not in ("PYTHONPATH", "FA_MLIR_LIBRARY", "FA_CACHE_SEED", "LD_LIBRARY_PATH")}
         install = ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--disable-pip-version-check", wheel]
         if python:  # maybe itself an environment, whose packages another one would not see
             inner = python
@@ -93,7 +103,8 @@ def run_fresh(build, python):
             subprocess.run([PYTHON, "-m", "venv", "--system-site-packages", environment], check=True)
             inner = os.path.join(environment, "bin", "python3")
         subprocess.run([inner, *install], check=True, env=clean)
-        clean.update(FA_MLIR_WHEEL=wheel, FA_MLIR_WHEEL_SECONDS="%.1f" % seconds, FA_CACHE_DIR=os.path.join(place, "cache"))
+        clean.update(FA_MLIR_WHEEL=wheel, FA_MLIR_WHEEL_SECONDS="%.1f" % seconds, FA_MLIR_WHEEL_SEED=str(int(seed)),
+                     FA_CACHE_DIR=os.path.join(place, "cache"))
         return subprocess.run([inner, os.path.abspath(__file__), "--installed"], cwd=place, env=clean).returncode
 
 

@@ -8,13 +8,15 @@ from typing import Any, Callable
 
 import torch
 
-from . import _library, _ops, _text
+from . import _library, _ops, _program, _text
 
 
 # A mask or a score: a function of scalar tensors.
 Function = Callable[..., torch.Tensor]
 # A name of `_text.ITEMS` and constants.
 Item = tuple[Any, ...]
+# What explain() says: kind, what, remedy.
+Reason = tuple[str, str, str]
 # Query, key and value.
 Rows = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
@@ -85,6 +87,13 @@ def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head
         raise ValueError("query has a head size of %d and key of %d; they must agree" % (query.shape[-1], key.shape[-1]))
 
 
+def check_host(name: str, x: object) -> None:
+    """Refuse a number in a device's memory: to read it is to wait for all that runs there."""
+    if isinstance(x, torch.Tensor) and x.device.type != "cpu":
+        raise TypeError("%s is a tensor on %s, expected numbers on the host, for reading it would wait for the device; give "
+                        "x.tolist() instead of x, once before the calls" % (name, x.device))
+
+
 def read_number(name: str, x: Any, remedy: str = "") -> float:
     """Return a number as a float: Python's, NumPy's, a tensor of one element on the host, or a symbol of torch.compile.
 
@@ -92,6 +101,7 @@ def read_number(name: str, x: Any, remedy: str = "") -> float:
     """
     if isinstance(x, (float, torch.SymInt, torch.SymFloat)):
         return float(x)
+    check_host(name, x)
     if not isinstance(x, (str, bytes)):
         try:
             return float(x)
@@ -104,10 +114,13 @@ def read_number(name: str, x: Any, remedy: str = "") -> float:
 
 def read_window(name: str, window: Any) -> tuple[int, int]:
     """Return a window's two bounds; some callers give a tensor of two numbers, on the host, torch.compile symbols."""
+    check_host(name, window)
     is_pair = isinstance(window, (tuple, list)) or isinstance(window, torch.Tensor) and window.dim() == 1
     bounds = tuple(window) if is_pair else ()
     if len(bounds) != 2 or not all([isinstance(x, (int, torch.SymInt, torch.Tensor)) or hasattr(x, "__index__") for x in bounds]):
         raise TypeError("%s is %s, expected two integers; -1 leaves a side open" % (name, window))
+    for x in bounds:
+        check_host(name, x)
     left, right = [int(x) if isinstance(x, torch.Tensor) else x for x in bounds]
     return left, right
 
@@ -136,6 +149,7 @@ class Launch:
         self.meanings: list[str] = []
         self.integers: list[int] = []
         self.floats: list[float] = []
+        self.draws_seed = False
         self.deterministic = False
 
     def add(self, name: str, *constants: Any, tensors: Sequence[torch.Tensor] = (), integers: Iterable[int] = (),
@@ -175,11 +189,13 @@ class Launch:
         self.add("softcap", floats=(float(cap), 1.0 / cap))
 
     def add_dropout(self, p: float) -> None:
+        """Drop probabilities; the last item with tensors, for `run` appends seed and offset: who only looks draws none."""
         if not isinstance(p, (float, torch.SymFloat)):
             p = read_number("dropout_p", p)
         if not 0 <= p < 1:
             raise ValueError("dropout_p is %g, expected at least 0 and less than 1" % p)
-        self.add("dropout", tensors=draw_seed(self.rows[0].device), floats=(float(p),), meanings=("seed", "offset"))
+        self.add("dropout", floats=(float(p),), meanings=("seed", "offset"))
+        self.draws_seed = True
 
     def add_sequences(self, parts: tuple[torch.Tensor | None, ...], names: tuple[str, ...] = _text.SEQUENCES) -> None:
         """Say which queries and keys sequences have: starts and lengths in the order of `_text.SEQUENCES`, and the
@@ -204,9 +220,17 @@ class Launch:
         return write(_ops.NAMES[query.dtype], static(query.shape[-1]), static(value.shape[-1]), tuple(self.items),
                      tuple(self.meanings), self.deterministic)
 
+    def show(self) -> str:
+        """Return the text as it is read by people."""
+        query, _, value = self.rows
+        return _text.write(_ops.NAMES[query.dtype], query.shape[-1], value.shape[-1], tuple(self.items))
+
     def run(self, with_lse: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
         """Launch, and return (output, lse); `with_lse` says that the caller gets lse, which may have a gradient."""
         text = self.write()
+        if self.draws_seed:
+            self.tensors += draw_seed(self.rows[0].device)
+            self.draws_seed = False
         output, lse = _ops.attend(self.rows, self.tensors, self.integers, self.floats, text, self.heads_last)
         if with_lse and not torch.compiler.is_compiling() and lse.requires_grad:
             _ops.prefetch_with_lse(self.rows, self.tensors, text)
@@ -232,6 +256,8 @@ def add_blocks(launch: Launch, visible: torch.Tensor, rows: int, keys: int) -> N
     if visible.dtype not in (torch.bool, *_INTEGERS) or visible.dim() not in (2, 3, 4):
         raise TypeError("blocks are %s of %d dimensions; expected bools or integers, 2 to 4" % (visible.dtype,
                                                                                            visible.dim()))
+    for x in (rows, keys):
+        check_host("the size of a block", x)
     if not all([isinstance(x, (int, torch.SymInt)) or hasattr(x, "__index__") for x in (rows, keys)]):
         raise TypeError("the sizes of a block are %r and %r, expected two integers: rows and keys" % (rows, keys))
     for what, size, per, length in (("rows", visible.shape[-2], rows, launch.lengths()[0]),
@@ -259,12 +285,16 @@ def add_document(launch: Launch, ids: tuple[torch.Tensor, ...]) -> None:
     launch.add("document", *elements, tensors=ids)
 
 
-def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Function | None, score: Function | None,
-          causal: bool | str, window: tuple[int, int] | None, prefix: torch.Tensor | None,
-          document: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None, blocks: tuple[torch.Tensor, int, int] | None,
-          softcap: float | None, alibi: torch.Tensor | None, bias: torch.Tensor | None, sink: torch.Tensor | None,
-          dropout_p: float, scale: float | None, precision: str | None, heads_last: bool,
-          *sequences: torch.Tensor | None) -> Launch:
+def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Function | None = None,
+          score: Function | None = None, causal: bool | str = False, window: tuple[int, int] | None = None,
+          prefix: torch.Tensor | None = None,
+          document: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None = None,
+          blocks: tuple[torch.Tensor, int, int] | None = None, softcap: float | None = None,
+          alibi: torch.Tensor | None = None, bias: torch.Tensor | None = None, sink: torch.Tensor | None = None,
+          dropout_p: float = 0.0, scale: float | None = None, precision: str | None = None, heads_last: bool = False,
+          query_starts: torch.Tensor | None = None, key_starts: torch.Tensor | None = None,
+          query_lengths: torch.Tensor | None = None, key_lengths: torch.Tensor | None = None) -> Launch:
+    sequences = query_starts, key_starts, query_lengths, key_lengths
     launch = Launch(*autocast(query, key, value), heads_last, (sequences[0] is not None, sequences[1] is not None))
     if mask is not None or score is not None:
         from ._flex import add_functions
@@ -299,7 +329,7 @@ def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Fun
             if x is not None:
                 _expect(name, x, (1,), integers=True)
         launch.add_sequences(sequences)
-    if dropout_p:
+    if isinstance(dropout_p, torch.Tensor) or dropout_p:
         launch.add_dropout(dropout_p)
     if scale is not None:
         launch.add_scale(scale)
@@ -350,13 +380,41 @@ def to_mlir(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, mask
     """Return the MLIR text that `attention` compiles for these arguments."""
     launch = _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink,
                    dropout_p, scale, precision, heads_last, query_starts, key_starts, query_lengths, key_lengths)
-    query, _, value = launch.rows
-    return _text.write(_ops.NAMES[query.dtype], query.shape[-1], value.shape[-1], tuple(launch.items))
+    return launch.show()
+
+
+def _find_refusals(launch: Launch, text: str, target: str, backward: bool) -> list[Reason]:
+    """Return why a launch on tensors of such sizes and strides is refused: one is prepared, on no memory."""
+    make_empty = lambda shape, stride, dtype: torch.empty_strided(shape, stride, dtype=dtype, device="meta")
+    rows, tensors = [[make_empty(x.shape, x.stride(), x.dtype) for x in given] for given in (launch.rows, launch.tensors)]
+    if launch.draws_seed:
+        tensors += [make_empty((1,), (1,), torch.int64) for _ in range(2)]
+    outputs = _ops._describe_outputs(*rows, launch.heads_last)
+    results = [make_empty(*x) for x in (*outputs, outputs[0])] if backward else []  # o, lse, do
+
+    def make() -> tuple[Any, ...]:
+        program = _program.compile(text, target, backward=int(backward))
+        names, written = [*_ops._names_of(tensors), "o", "lse"], outputs
+        if backward:
+            wanted = [name for name, kind in zip(program.names, program.kinds) if kind == _library.OUTPUT]
+            names += ["do", *wanted]
+            written = _ops._describe_gradients(*rows, tensors, ",".join([name[1:] for name in wanted]))
+        return program, names, written, launch.heads_last, launch.write()
+    try:
+        _ops._find((text, target, backward, launch.heads_last), [*rows, *tensors, *results], make)
+    except _library.Error as error:
+        parts = [line.rpartition("; ") for line in str(error).splitlines()]
+        return [("refused at launch", what or last, last if what else "see docs/semantics.md") for what, _, last in parts]
+    return []
 
 
 def explain(query: torch.Tensor | None = None, key: torch.Tensor | None = None, value: torch.Tensor | None = None, *,
             target: str | None = None, backward: bool = False, **arguments: Any) -> list[tuple[str, str, str]]:
-    """Return what is refused, or slower than it could be, for these arguments of `attention`: (kind, what, remedy)."""
+    """Return what is refused, or slower than it could be, for these arguments of `attention`: (kind, what, remedy).
+
+    What a launch on tensors of just these sizes and strides is refused for comes first, then what holds for all launches.
+    For what `attention` raises before it has a text, such as of a dtype, `explain` raises the same.
+    """
     known = tuple(inspect.signature(attention).parameters)[3:]
     unknown = [name for name in arguments if name not in known]
     if unknown:
@@ -371,5 +429,9 @@ def explain(query: torch.Tensor | None = None, key: torch.Tensor | None = None, 
         raise TypeError("explain() needs %s as well: give query, key and value, or target alone to explain a device"
                         % " and ".join(missing))
     arguments.pop("return_lse", None)  # the same program
-    return _library.explain(to_mlir(query, key, value, **arguments), target=target or _ops.target_of(query.device),
-                            backward=int(backward))
+    launch = _make(query, key, value, **arguments)
+    text, target = launch.show(), target or _ops.target_of(query.device)
+    reasons = _library.explain(text, target=target, backward=int(backward))
+    if any([kind == "refused" for kind, _, _ in reasons]):
+        return reasons
+    return _find_refusals(launch, text, target, backward) + reasons

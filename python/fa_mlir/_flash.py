@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, NoReturn
 
 import torch
 from torch import get_num_threads, is_grad_enabled
 
-from ._attention import FAR, Launch, _is_autocast_on, autocast, check_type, read_number, read_window
+from ._attention import FAR, _INTEGERS, Launch, _is_autocast_on, autocast, check_host, check_type, read_number, read_window
 from ._ops import are_special, check_memory, is_watching, make_guard, prepare
 
 
@@ -23,6 +24,34 @@ def refuse_unless(function, why, **arguments):
         value, default = given if isinstance(given, tuple) else (given, None)
         if value is not default and value != default:
             refuse(function, name, why)
+
+
+def read_flag(name, x):
+    """Return a bool: Python's, NumPy's, 0 or 1."""
+    if isinstance(x, torch.Tensor) or x not in (False, True):
+        raise TypeError("%s is %r, expected True or False" % (name, x))
+    return bool(x)
+
+
+def read_integer(name, x, remedy=""):
+    """Return an integer: Python's, NumPy's, a tensor of one element on the host, or a symbol of torch.compile."""
+    if isinstance(x, (int, torch.SymInt)):
+        return x
+    check_host(name, x)
+    try:
+        return operator.index(x)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError("%s is %r, expected an integer%s" % (name, x, remedy and "; " + remedy)) from None
+
+
+def check_lengths(function, **lengths):
+    """Check that longest lengths, which bound nothing here, are integers; one in a tensor is not read."""
+    for name, x in lengths.items():
+        if not isinstance(x, torch.Tensor):
+            read_integer("%s: %s" % (function, name), x)
+        elif x.numel() != 1 or x.dtype not in _INTEGERS:
+            raise TypeError("%s: %s is a tensor of shape %s and %s, expected an integer"
+                            % (function, name, tuple(x.shape), x.dtype))
 
 
 CACHE = ("decoding with a cache of keys and values needs kernels that the library does not have yet; call "
@@ -55,12 +84,20 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
     left, right = window_size if type(window_size) is tuple and len(window_size) == 2 else (None, None)
     if type(left) is not int or type(right) is not int:
         left, right = read_window(function + ": window_size", window_size)
-    try:
-        choices = (softmax_scale and float(softmax_scale), bool(causal), left, right, float(softcap), attention_chunk)
-    except (TypeError, ValueError, RuntimeError):
-        for name, number in (("softmax_scale", softmax_scale or 0), ("softcap", softcap)):
-            read_number("%s: %s" % (function, name), number, "leave it out for none")
-        raise
+    # All that finds a launch is read before, each of one type: 8.0 equals 8.
+    if type(dropout_p) is not float:
+        dropout_p = read_number(function + ": dropout_p", dropout_p, "leave it out for none")
+    if softmax_scale is not None and type(softmax_scale) is not float:
+        softmax_scale = read_number(function + ": softmax_scale", softmax_scale, "leave it out for 1 / sqrt(head size)")
+    if type(softcap) is not float:
+        softcap = read_number(function + ": softcap", softcap, "leave it out for none")
+    if type(attention_chunk) is not int:
+        attention_chunk = read_integer(function + ": attention_chunk", attention_chunk, "leave it out for none")
+    if type(causal) is not bool:
+        causal = read_flag(function + ": causal", causal)
+    if type(deterministic) is not bool:
+        deterministic = read_flag(function + ": deterministic", deterministic)
+    choices = (softmax_scale, causal, left, right, softcap, attention_chunk)
     is_plain = not (dropout_p or alibi_slopes is not None or blocks is not None or is_watching())
     known = _last.get(choices) if is_plain and not sequences else None
     try:  # a guard must not see nested tensors (`are_nested`, without a call)
@@ -72,8 +109,9 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
     if known is None:
         if (not is_plain or are_special(q, k, v) or _is_autocast_on()
                 or (q.requires_grad or k.requires_grad or v.requires_grad) and is_grad_enabled()):
+            dropout_p = round_dropout(dropout_p)
             launch = make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, *choices)
-            launch.deterministic = bool(deterministic)
+            launch.deterministic = deterministic
             output, lse = run(launch, dropout_p, with_lse or len(probabilities) > 0)
             signed = None
             if probabilities:
@@ -123,8 +161,6 @@ def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, s
     check_rows(function, 3 if sequences else 4, q=q, k=k, v=v)
     launch = Launch(*autocast(q, k, v), heads_last=True, packed=(len(sequences) > 0,) * 2)
     launch.add_window(left, 0 if causal else right)
-    if not isinstance(attention_chunk, (int, torch.SymInt)) and not hasattr(attention_chunk, "__index__"):
-        raise TypeError("%s: attention_chunk is %r, expected an integer" % (function, attention_chunk))
     if attention_chunk > 0:  # less is off, as there
         launch.add("chunk", integers=(min(attention_chunk, FAR),))
     if blocks is not None:
@@ -183,10 +219,20 @@ def check_slopes(function, slopes):
                         % (function, slopes.dtype, slopes.dim()))
 
 
+def round_dropout(p):
+    """Return a probability of 1/256 to 255/256 for one between 0 and 1: every one above 0 drops, as in flash-attn.
+
+    Closer to 0 and 1 the factor, too, is that of what is dropped: the mean of the output stays.
+    """
+    if 0 < p < 1 / 256:
+        return 1 / 256
+    return 255 / 256 if 255 / 256 < p < 1 else p
+
+
 def run(launch, dropout_p, with_lse):
     """Return output and lse. The library scales by the probability that it rounded to 1/256; these by the one given."""
     output, lse = launch.run(with_lse)
-    rounded = min(math.floor(dropout_p * 256 + 0.5), 255) / 256
+    rounded = math.floor(dropout_p * 256 + 0.5) / 256
     return (output if rounded == dropout_p else output * ((1 - rounded) / (1 - dropout_p))), lse
 
 

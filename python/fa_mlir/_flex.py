@@ -52,18 +52,26 @@ class _Captures:
 
     def __init__(self):
         self.sources: list[tuple[torch.Tensor, tuple[Any, ...]]] = []  # a tensor, and the views of it
+        self.places: list[list[str]] = []  # where functions read each
         self.kinds: list[tuple[str, str]] = []  # (element, sizes): no numbers, which torch.compile may make symbols
         self.sizes: list[tuple[int, int]] = []  # (tensor, dimension): those that indices count back from
 
-    def find(self, tensor, views, shown):
-        """Return the index of the views of a tensor, which `shown` is."""
+    def find(self, tensor, views, shown, place):
+        """Return the index of the views of a tensor, which `shown` is, and note a place that reads them."""
         for index, (known, seen) in enumerate(self.sources):
             if known is tensor and seen == views:
+                if place not in self.places[index]:
+                    self.places[index].append(place)
                 return index
         passed = _view(shown)
         self.sources.append((tensor, views))
+        self.places.append([place])
         self.kinds.append((_ops.name_of(passed.dtype), "?x" * passed.dim()))
         return len(self.sources) - 1
+
+    def list_all(self):
+        """Return each tensor, the views of it, and the places that read them, for errors."""
+        return [(*source, " and ".join(places)) for source, places in zip(self.sources, self.places)]
 
     def find_size(self, index, dim):
         if (index, dim) not in self.sizes:
@@ -72,8 +80,8 @@ class _Captures:
 
 
 def _trace(score_mod, mask_mod, device, numbers, tensors):
-    """Return (kinds, numbers, mask, score), the captured tensors and the views of each, the sizes that are numbers of a launch,
-    and the Reads of `tensors`, among which captured ones are.
+    """Return (kinds, numbers, mask, score), the captured tensors with their views and places, the sizes that are numbers of a
+    launch, and the Reads of `tensors`, among which captured ones are.
 
     A region is (operations, captures, result). A mask gets so many `numbers` of a launch after its positions; sizes,
     each a tensor and a dimension, are the numbers after those.
@@ -88,12 +96,12 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
         region = _text.Region("m" if kind == "mask" else "x")
         translator = Translator(region)
 
-        def capture(tensor, views):
+        def capture(tensor, views, place):
             shown = _show(tensor, views)
             if shown.dim() > 4:
                 raise Untranslatable("a captured tensor has %d dimensions, expected 4 at most; give it with fewer, say by "
                                      "t.flatten(0, %d) before the call" % (shown.dim(), shown.dim() - 4))
-            index = captures.find(tensor, views, shown)
+            index = captures.find(tensor, views, shown, place)
             element, sizes = captures.kinds[index]
             operand = _text.Operand("t%d" % index, "tensor<%s%s>" % (sizes, element))
             read = Read(operand, [], shown.dim(), lambda dim: number(numbers + captures.find_size(index, dim)),
@@ -116,7 +124,7 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
             raise Untranslatable("%s gives %s, expected a bool; compare numbers" % (describe(function), result.type))
         result = translator.convert(result, "i1" if kind == "mask" else "f32")
         regions.append((tuple(region.ops), tuple(sorted({x.name for x in region.captures})), result.name))
-    return (tuple(captures.kinds), "n" * (numbers + len(captures.sizes)), *regions), captures.sources, tuple(captures.sizes), reads
+    return (tuple(captures.kinds), "n" * (numbers + len(captures.sizes)), *regions), captures.list_all(), tuple(captures.sizes), reads
 
 
 # Whether torch.compile tells a function that it makes only now by its missing __get__.
@@ -228,9 +236,10 @@ def _names_of(code):
 
 
 def _find_trace(score_mod, mask_mod, device, numbers=0):
-    """Return the trace of functions, the tensors that they capture now, and the sizes that it needs."""
+    """Return the trace of functions, the tensors that they capture now with the places that read them, and the sizes that it
+    needs."""
     traced, sources, sizes, _ = _find_all(score_mod, mask_mod, device, numbers)
-    return traced, [_show(*source) for source in sources], sizes
+    return traced, [(_show(x, views), place) for x, views, place in sources], sizes
 
 
 def _find_all(score_mod, mask_mod, device, numbers):
@@ -244,7 +253,7 @@ def _find_all(score_mod, mask_mod, device, numbers):
     found = _traces.get(key, ())
     for reads, values, traced, order, sizes in found:
         if not reads or values == _read(tensors, reads):
-            return traced, [(tensors[i], views) for i, views in order], sizes, reads
+            return traced, [(tensors[i], *more) for i, *more in order], sizes, reads
     traced, sources, sizes, noted = _trace(score_mod, mask_mod, device, numbers, tensors)
     if not noted.repeatable:
         return traced, sources, sizes, None
@@ -258,9 +267,9 @@ def _find_all(score_mod, mask_mod, device, numbers):
 
 
 def _order(sources, tensors):
-    """Return captured tensors by their places among all, and the views of each; None where one is not among them."""
-    places = [next((i for i, x in enumerate(tensors) if x is y), None) for y, _ in sources]
-    return None if None in places else tuple([(i, views) for i, (_, views) in zip(places, sources)])
+    """Return captured tensors by their numbers among all, and what else there is of each; None where one is not among them."""
+    found = [next((i for i, x in enumerate(tensors) if x is y), None) for y, *_ in sources]
+    return None if None in found else tuple([(i, *more) for i, (_, *more) in zip(found, sources)])
 
 
 def _read(tensors, reads):
@@ -270,7 +279,7 @@ def _read(tensors, reads):
 
 @torch.compiler.assume_constant_result
 def _translate_recorded(score, mask, descriptions, device, numbers):
-    """Return the trace of functions that were recorded, the captured tensors by their places, with their views, and the sizes."""
+    """Return the trace of functions that were recorded, the captured tensors by their numbers, and the sizes."""
     from ._record import Replay, stand_in
     from ._translate import Untranslatable
     of = torch.device(device)
@@ -286,7 +295,7 @@ def _translate_recorded(score, mask, descriptions, device, numbers):
 
 @torch.compiler.assume_constant_result
 def _find_constants(score_mod, mask_mod, device, numbers):
-    """Return _find_all's result for torch.compile, with the places of the captured tensors among all instead of them."""
+    """Return _find_all's result for torch.compile, with the numbers of the captured tensors among all instead of them."""
     from ._translate import Untranslatable, describe
     tensors: list[torch.Tensor] = []
     names = " or ".join([describe(f) for f in (score_mod, mask_mod) if f is not None])
@@ -322,7 +331,7 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     score = None if score_mod is None else record(score_mod, True, 5, device, tensors)
     mask = None if mask_mod is None else record(mask_mod, False, 4 + numbers, device, tensors)
     traced, order, sizes = _translate_recorded(score, mask, describe(tensors), str(device), numbers)
-    return traced, [_show(tensors[i], views) for i, views in order], sizes
+    return traced, [(_show(tensors[i], views), place) for i, views, place in order], sizes
 
 
 # Whether torch.compile can follow pow(x, n) of a tensor. Where it cannot, functions that may call it are traced as the objects that
@@ -359,7 +368,7 @@ def _find_known(score_mod, mask_mod, device, numbers):
     for index, kind in reads:
         for number in _ATTRIBUTES[kind](tensors[index]):
             constant(number)
-    return traced, [_show(tensors[i], views) for i, views in order], sizes
+    return traced, [(_show(tensors[i], views), place) for i, views, place in order], sizes
 
 
 # Whether torch.compile can look at a function's code and cells. Where it cannot, a function breaks its graph.
@@ -378,9 +387,9 @@ def add_functions(launch: Launch, score_mod: Function | None, mask_mod: Function
     compiled = _find_compiled if _CAN_LOOK else flex_attention_breaks_the_graph_before_PyTorch_2_11
     find = compiled if torch.compiler.is_compiling() else _find_trace
     traced, captured, sizes = find(score_mod, mask_mod, launch.rows[0].device, len(numbers))
-    integers = [*numbers, *[captured[index].shape[dim] for index, dim in sizes]]
-    launch.add("traced", *traced, tensors=[_view(x) for x in captured], integers=integers,
-               meanings=["captured tensor %d of the mask and score" % i for i in range(len(captured))])
+    integers = [*numbers, *[captured[index][0].shape[dim] for index, dim in sizes]]
+    launch.add("traced", *traced, tensors=[_view(x) for x, _ in captured], integers=integers,
+               meanings=["%s: captured tensor %d of the mask and score" % (place, i) for i, (_, place) in enumerate(captured)])
 
 
 def _expect_lengths(launch: Launch, block_mask: BlockMask) -> None:
@@ -424,6 +433,9 @@ def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, 
     if kernel_options:
         raise NotImplementedError("kernel_options %s are those of PyTorch's kernels; leave them out: fa_mlir chooses its own tiles"
                                   % ", ".join(map(repr, kernel_options)))
+    if return_lse and return_aux is not None:
+        raise ValueError("return_lse and return_aux are both given, and each says what is returned beside the output; leave out "
+                         "return_lse: return_aux=AuxRequest(lse=True) asks for the same lse")
     if getattr(return_aux, "max_scores", False):
         raise NotImplementedError("return_aux: max_scores are never stored; ask for lse alone")
     launch = Launch(*autocast(query, key, value))

@@ -201,8 +201,9 @@ _lock = threading.Lock()
 
 
 def compile(text: str, target: str = "cpu", **options: Any) -> Program:
-    """Compile MLIR text for a target: "cpu", "cuda", "cuda:N", or code such as "sm_90a".
+    """Compile MLIR text for a target: "cpu", "cuda", "cuda:N", or code such as "sm_90a", and load it.
 
+    Code for GPUs is loaded on a device, so that it needs one and its driver; `fa-opt --target` compiles without.
     `options` are the fields of fa_compile_options (docs/api.md). What was compiled before is found again, here and
     in the library's cache. Errors of the text are `Error`s with lines and columns.
     """

@@ -20,7 +20,7 @@ from torch.compiler import is_dynamo_compiling
 from torch.overrides import TorchFunctionMode
 
 from ._attention import constant
-from ._table import HIDDEN, Untranslatable
+from ._table import DRAWS, HIDDEN, Untranslatable
 
 META = torch.device("meta")
 # A function, its arguments, and those by name.
@@ -193,8 +193,7 @@ class _Recorder(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs, name = kwargs or {}, getattr(function, "__name__", "")
         if name in _RANDOM:
-            raise Untranslatable("'%s' draws random numbers, which have no translation; draw a tensor before the call, and index it"
-                                 % name)
+            raise Untranslatable(DRAWS % name)
         if not self.has_value(args) and not self.has_value(kwargs.values()):
             if name.endswith("_") and not name.endswith("__") or name in ("__setitem__", "setitem"):
                 raise Untranslatable("'%s' changes a tensor; masks and scores only read: make it before the call" % name)

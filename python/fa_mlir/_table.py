@@ -11,6 +11,7 @@ class Untranslatable(NotImplementedError):
 
 HIDDEN = ("a mask or a score has an operation that PyTorch does not hand on while it compiles, as pow(x, n) in some versions, and abs(x) and "
           "hardswish where tensors are changed in place or gradients are off; write it as a method or an operator, as x.abs() and x ** n")
+DRAWS = "operation '%s' has no translation, for it draws random numbers; draw a tensor before the call, and index it"
 
 
 # What integers may be: any, and those of positions and sizes.

@@ -133,6 +133,11 @@ class Text:
                                                        region.add("math.absf %s : f32" % distance)))
         self.scored = region.add("arith.subf %s, %s : f32" % (self.scored, bias))
 
+    def add_bias(self, bias, indices):
+        """Add the element of a bias at `indices`."""
+        region = self.score
+        self.scored = region.add("arith.addf %s, %s : f32" % (self.scored, region.read_f32(bias, indices)))
+
     def _render_region(self, kind, region, result, captures):
         block = ([("s", "f32")] if kind == "score" else []) + list(BLOCK)
         arguments = ["%%%s: %s" % pair for pair in block] + ["%%c_%s: %s" % (x.name, x.type) for x in captures]
@@ -216,6 +221,12 @@ def _add_bias(text, element, repeated):
     text.add_sugar("bias", bias)
 
 
+def _add_permuted_bias(text, element, places):
+    """Add a bias whose dimensions are those of B x Hq x Sq x Sk at `places`."""
+    bias = text.tensor(element, len(places), [("B", "Hq", "Sq", "Sk")[place] for place in places])
+    text.add_bias(bias, [("%b", "%h", "%i", "%j")[place] for place in places])
+
+
 def _add_traced(text, kinds, numbers, mask, score):
     """Add regions that were traced: captures by element and sizes, a letter for each number; operations, what they read and
     their result.
@@ -284,6 +295,7 @@ ITEMS: dict[str, Callable[..., None]] = {
     "softcap": lambda text: text.add_softcap(text.number(), text.number()),
     "alibi": _add_alibi,
     "bias": _add_bias,
+    "permuted_bias": _add_permuted_bias,
     "sink": _set_sink,
     "sequences": _set_sequences,
     "dropout": _set_dropout,

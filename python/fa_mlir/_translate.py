@@ -18,7 +18,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
 from ._ops import check_memory, name_of, refuse_transformed
-from ._table import (ARITHMETIC, COMPARISONS, CONSTANTS, COPIES, FILLS, FLOATS, FUNCTIONS, IGNORED, LOGIC, OTHERS, PARTS, RANGES,
+from ._table import (ARITHMETIC, COMPARISONS, CONSTANTS, COPIES, DRAWS, FILLS, FLOATS, FUNCTIONS, IGNORED, LOGIC, OTHERS, PARTS, RANGES,
                      VIEWS, Read, Translator, Untranslatable, Value)
 
 aten = torch.ops.aten
@@ -83,6 +83,7 @@ class _Graph:
     def __init__(self, translator, arguments, capture):
         self.translator, self.arguments, self.capture = translator, iter(arguments), capture
         self.values = {}
+        self.place = ""  # of the node
         self.limits = None  # of the integers that a node computes with
 
     def emit(self, node):
@@ -143,7 +144,7 @@ class _Graph:
 
     def open(self, value):
         """Return a captured tensor as a Read, of no dimensions its Value; anything else as it is."""
-        return self.capture(value.tensor, value.views) if isinstance(value, Source) else value
+        return self.capture(value.tensor, value.views, self.place) if isinstance(value, Source) else value
 
     def scalar(self, x, type=None):
         """Return the value of an argument: a node, or a number."""
@@ -487,7 +488,8 @@ def describe(function):
 
 
 def translate(function, region, arguments, kinds, capture, device, reads):
-    """Emit a function into a region and return its Value; `capture` makes a Value or Read of a tensor."""
+    """Emit a function into a region and return its Value; `capture` makes a Value or Read of a tensor, its views and the
+    place that reads it."""
     check_signature(function, kinds)
     try:
         graph = trace(function, kinds, device, reads)
@@ -514,15 +516,19 @@ def translate(function, region, arguments, kinds, capture, device, reads):
             "before the call"
             % find_place_of(error, function)) from None
     walk, result = _Graph(Translator(region), arguments, capture), None
+    find_place_of_node = lambda node: (node.meta.get("stack_trace") or "").strip() or describe(function)
+    for node in graph.nodes:  # first, for the numbers are drawn into a tensor that has no translation itself
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            raise Untranslatable("%s: %s" % (find_place_of_node(node), DRAWS % name_of_called(node)))
     for node in graph.nodes:
         if node.op == "output":
             result = node.args[0]
             break
+        walk.place = find_place_of_node(node)
         try:
             walk.values[node] = walk.emit(node)
         except (Untranslatable, TypeError) as error:
-            place = (node.meta.get("stack_trace") or "").strip() or describe(function)
-            raise Untranslatable("%s: %s" % (place, error)) from None
+            raise Untranslatable("%s: %s" % (walk.place, error)) from None
     if isinstance(result, (tuple, list)) or result is None:
         raise Untranslatable("%s gives no tensor, expected one element" % describe(function))
     return walk.scalar(result)

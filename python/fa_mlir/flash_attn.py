@@ -11,7 +11,7 @@ from typing import NoReturn, Union
 import torch
 
 from ._attention import check_type
-from ._flash import CACHE, attend, check_packed, check_rows, check_slopes, refuse
+from ._flash import CACHE, attend, check_lengths, check_packed, check_rows, check_slopes, read_flag, read_integer, refuse
 
 # With return_attn_probs output, lse and S_dmask.
 Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
@@ -23,6 +23,8 @@ __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_
 
 def _attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
             return_attn_probs):
+    if type(return_attn_probs) is not bool:
+        return_attn_probs = read_flag(function + ": return_attn_probs", return_attn_probs)
     if return_attn_probs:
         check_rows(function, 4, q=q, k=k, v=v)
     sizes = (q.shape[1], k.shape[1]) if return_attn_probs else ()
@@ -40,7 +42,7 @@ def flash_attn_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, dropout_p
     q: batch x seqlen_q x nheads x headdim; k, v: batch x seqlen_k x nheads_k x headdim; softmax_lse: batch x nheads x
     seqlen_q. S_dmask is for tests: probabilities, less than 0 where they were dropped; empty without dropout.
     """
-    if not return_attn_probs:  # _attend's, with fewer calls: the host's time counts
+    if return_attn_probs is False:  # _attend's, with fewer calls: the host's time counts
         return attend("flash_attn_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, 0, (),
                       (), None, deterministic)[0]
     return _attend("flash_attn_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes,
@@ -77,14 +79,16 @@ def _attend_packed(function, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, 
     if deterministic and alibi_slopes is not None and alibi_slopes.dim() == 2 and alibi_slopes.requires_grad:
         refuse(function, "deterministic=True", "the gradient of alibi_slopes of batch x heads is added up by atomics; give "
                "slopes of heads, or slopes.detach()")
+    if type(max_seqlen_q) is not int or type(max_seqlen_k) is not int:
+        check_lengths(function, max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k)
+    if type(return_attn_probs) is not bool:
+        return_attn_probs = read_flag(function + ": return_attn_probs", return_attn_probs)
+    sizes = []
     for name, size in (("max_seqlen_q", max_seqlen_q), ("max_seqlen_k", max_seqlen_k)) if return_attn_probs else ():
-        if not hasattr(size, "__index__"):
-            raise TypeError("%s: %s is %r, expected an integer: return_attn_probs gives S_dmask of that size"
-                            % (function, name, size))
-        if size < 0:
+        sizes.append(read_integer("%s: %s" % (function, name), size, "return_attn_probs gives S_dmask of that size"))
+        if sizes[-1] < 0:
             raise ValueError("%s: %s is %d, expected at least 0: return_attn_probs gives S_dmask of that size"
-                             % (function, name, size))
-    sizes = (max_seqlen_q, max_seqlen_k) if return_attn_probs else ()
+                             % (function, name, sizes[-1]))
     output, lse, probabilities = attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                                         alibi_slopes, probabilities=sizes,
                                         sequences=(cu_seqlens_q, cu_seqlens_k, None, None),
@@ -117,6 +121,8 @@ def flash_attn_varlen_qkvpacked_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor
                                      return_attn_probs: bool = False) -> Result:
     """Return flash_attn_varlen_func of qkv: total x 3 x nheads x headdim."""
     check_packed("flash_attn_varlen_qkvpacked_func", "qkv", qkv, 1, 3, "total x 3 x nheads x headdim")
+    if type(max_seqlen) is not int:
+        check_lengths("flash_attn_varlen_qkvpacked_func", max_seqlen=max_seqlen)
     q, k, v = qkv.unbind(1)
     return _attend_packed("flash_attn_varlen_qkvpacked_func", q, k, v, cu_seqlens, cu_seqlens, max_seqlen, max_seqlen,
                           dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
@@ -159,14 +165,13 @@ def flash_blocksparse_attn_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor, blo
     qkv: total x 3 x nheads x headdim; blockmask: max_s / 16 x max_s / 256, 0 where a block is hidden.
     """
     name = "flash_blocksparse_attn_func"
-    if return_attn_probs:
+    if read_flag(name + ": return_attn_probs", return_attn_probs):
         refuse(name, "return_attn_probs", "probabilities are never stored; use flash_attn_func for tests")
-    if not convert_mask:
+    if not read_flag(name + ": convert_mask", convert_mask):
         refuse(name, "convert_mask=False", "blockmask is taken as it is before its conversion; leave it out")
     check_packed(name, "qkv", qkv, 1, 3, "total x 3 x nheads x headdim")
     check_type(name + ": blockmask", blockmask)
-    if not hasattr(max_s, "__index__"):
-        raise TypeError("%s: max_s is %r, expected an integer: the longest sequence" % (name, max_s))
+    max_s = read_integer(name + ": max_s", max_s, "it is the longest length")
     expected = -(-max_s // 16), -(-max_s // 256)
     if blockmask.dim() != 2 or blockmask.shape[0] < expected[0] or blockmask.shape[1] < expected[1]:
         raise ValueError("%s: blockmask has shape %s, expected at least %d x %d: max_s / 16 x max_s / 256, for what is beyond "

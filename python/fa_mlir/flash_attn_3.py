@@ -11,7 +11,7 @@ from typing import NoReturn, Union
 import torch
 
 from ._attention import check_type
-from ._flash import CACHE, attend, check_packed, refuse, refuse_unless
+from ._flash import CACHE, attend, check_lengths, check_packed, read_flag, read_integer, refuse, refuse_unless
 
 # With return_attn_probs output and lse.
 Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]
@@ -24,9 +24,13 @@ _QV = "a second product of queries needs kernels that the library does not have 
 
 
 def _check_schedule(function, num_splits, pack_gqa, sm_margin):
+    if type(num_splits) is not int:
+        num_splits = read_integer(function + ": num_splits", num_splits)
+    if type(sm_margin) is not int:
+        sm_margin = read_integer(function + ": sm_margin", sm_margin)
     if num_splits not in (0, 1):
         refuse(function, "num_splits=%s" % num_splits, "keys are not split; leave it out")
-    if pack_gqa:
+    if pack_gqa is not None and read_flag(function + ": pack_gqa", pack_gqa):
         refuse(function, "pack_gqa=True", "programs choose their rows themselves; leave it out")
     if sm_margin:
         refuse(function, "sm_margin", "programs take every SM; leave it out")
@@ -34,6 +38,8 @@ def _check_schedule(function, num_splits, pack_gqa, sm_margin):
 
 def _attend(function, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap, deterministic,
             return_attn_probs):
+    if type(return_attn_probs) is not bool:
+        return_attn_probs = read_flag(function + ": return_attn_probs", return_attn_probs)
     output, lse, _ = attend(function, q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, attention_chunk,
                             deterministic=deterministic, with_lse=return_attn_probs)
     return (output, lse) if return_attn_probs else output
@@ -73,8 +79,7 @@ def flash_attn_qkvpacked_func(qkv: torch.Tensor, softmax_scale: float | None = N
         check_packed(name, "qkv", qkv, 2, 3, "batch x seqlen x 3 x nheads x headdim")
         q, k, v = qkv.unbind(2)
     elif qkv.dim() == 4 and num_heads_q is not None:
-        if not hasattr(num_heads_q, "__index__"):
-            raise TypeError("%s: num_heads_q is %r, expected an integer" % (name, num_heads_q))
+        num_heads_q = read_integer(name + ": num_heads_q", num_heads_q)
         heads = (qkv.shape[2] - num_heads_q) // 2
         if heads < 1 or num_heads_q + 2 * heads != qkv.shape[2]:
             raise ValueError("%s: qkv has %d heads, expected num_heads_q + 2 nheads_k; num_heads_q is %d, which leaves %d for key "
@@ -103,6 +108,10 @@ def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu
     refuse_unless(name, _QV, qv=qv)
     refuse_unless(name, _FP8, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
     _check_schedule(name, num_splits, pack_gqa, sm_margin)
+    if type(max_seqlen_q) is not int or type(max_seqlen_k) is not int:
+        check_lengths(name, max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k)
+    if type(return_attn_probs) is not bool:
+        return_attn_probs = read_flag(name + ": return_attn_probs", return_attn_probs)
     output, lse, _ = attend(name, q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, attention_chunk,
                             sequences=(cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k), deterministic=deterministic,
                             with_lse=return_attn_probs)

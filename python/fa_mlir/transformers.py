@@ -105,21 +105,20 @@ def make_mask(batch_size: int, q_length: int | None = None, kv_length: int = 0, 
 
 def _add_mask(launch: Launch, attention_mask: Mask | torch.Tensor | None, is_causal: bool, sliding_window: int | None,
               keys: int) -> None:
+    """Hide keys; a mask of floats is a bias."""
     if isinstance(attention_mask, Mask):
         add_functions(launch, None, attention_mask.function, attention_mask.offsets)
     elif attention_mask is None:
         if is_causal:
             window = -1 if sliding_window is None else sliding_window - 1
             launch.add_window(window, 0)
-    elif attention_mask.dtype == torch.bool:
+    elif not _is_bias(attention_mask):
         if torch.compiler.is_compiling():
             add_blocks(launch, attention_mask[..., :keys], 1, 1)
             return
         seen = attention_mask[..., :keys].expand(launch.rows[0].shape[0], -1, -1, -1)
         heads = seen.shape[1] > 1
         add_functions(launch, None, lambda b, h, q, k: seen[b, h, q, k] if heads else seen[b, 0, q, k])
-    else:
-        _add_bias(launch, attention_mask[..., :keys], "attention_mask")
 
 
 def _add_packing(launch: Launch, starts_q: torch.Tensor | None, starts_k: torch.Tensor | None) -> None:
@@ -137,11 +136,28 @@ def _add_packing(launch: Launch, starts_q: torch.Tensor | None, starts_k: torch.
 _FLOATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 
 
+def _is_bias(mask: Mask | torch.Tensor | None) -> bool:
+    return isinstance(mask, torch.Tensor) and mask.dtype != torch.bool
+
+
 def _add_bias(launch: Launch, bias: torch.Tensor, name: str) -> None:
+    """Add a bias as it lies in memory: models permute what embeddings give, so that its last dimension has gaps."""
     if bias.dtype not in _FLOATS:
         raise TypeError("fa_mlir: %s has dtype %s, expected float16, bfloat16 or float32; convert it by .to(torch.float32)"
                         % (name, bias.dtype))
-    launch.add("bias", _FLOATS[bias.dtype], find_shared(bias.shape), tensors=(bias,))
+    element, shared = _FLOATS[bias.dtype], find_shared(bias.shape)
+    if shared[-1] or bias.stride(-1) == 1:
+        launch.add("bias", element, shared, tensors=(bias,), meanings=(name,))
+        return
+    # Kernels read rows: the dimension without gaps is given last.
+    ones, others = ([dim for dim, one in enumerate(shared) if one is asked] for asked in (True, False))
+    dense = [dim for dim in others if bias.stride(dim) == 1][:1]
+    if not dense:
+        raise ValueError("fa_mlir: %s has strides of %s, expected one of 1, for nothing is copied here; use "
+                         "attn_implementation='sdpa' or 'eager' for this model" % (name, tuple(bias.stride())))
+    order = [dim for dim in others if dim not in dense] + dense
+    launch.add("permuted_bias", element, tuple([dim + 4 - bias.dim() for dim in order]),
+               tensors=(bias.permute([*ones, *order]).flatten(0, len(ones)),), meanings=(name,))
 
 
 # What models hand on beside what attention is: what they give back, caches that hold key and value already, positions that
@@ -204,8 +220,9 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
     _add_packing(launch, cu_seq_lens_q, cu_seq_lens_k)
     if softcap is not None:
         launch.add_softcap(softcap)
-    if position_bias is not None:
-        _add_bias(launch, position_bias[..., :key.shape[2]], "position_bias")
+    for name, bias in (("attention_mask", attention_mask if _is_bias(attention_mask) else None), ("position_bias", position_bias)):
+        if bias is not None:
+            _add_bias(launch, bias[..., :key.shape[2]], name)
     if s_aux is not None:
         _add_sink(launch, s_aux)
     if scaling is not None:

@@ -48,6 +48,7 @@ class Examples(unittest.TestCase):
                                      stderr=subprocess.STDOUT)
                 self.assertEqual(run.returncode, 0, run.stdout)
                 self.assertRegex(run.stdout, r"\(\d+, |torch.Size\(\[\d+, ")
+                self.assertNotRegex(run.stdout, r"(?m)False$")  # what they print of a comparison
 
 
 if __name__ == "__main__":

@@ -28,6 +28,26 @@ SIGNATURES = {
                               "softmax_scale=None causal=False window_size=(-1,-1) softcap=0.0 alibi_slopes=None "
                               "deterministic=False return_attn_probs=False block_table=None",
 }
+SIGNATURES_3 = {
+    "flash_attn_func": "q k v softmax_scale=None causal=False qv=None q_descale=None k_descale=None v_descale=None "
+                       "window_size=(-1,-1) attention_chunk=0 softcap=0.0 num_splits=1 pack_gqa=None "
+                       "deterministic=False sm_margin=0 return_attn_probs=False",
+    "flash_attn_qkvpacked_func": "qkv softmax_scale=None causal=False q_descale=None k_descale=None v_descale=None "
+                                 "window_size=(-1,-1) attention_chunk=0 softcap=0.0 deterministic=False "
+                                 "num_heads_q=None sm_margin=0 return_attn_probs=False",
+    "flash_attn_varlen_func": "q k v cu_seqlens_q cu_seqlens_k max_seqlen_q max_seqlen_k seqused_q=None "
+                              "seqused_k=None softmax_scale=None causal=False qv=None q_descale=None k_descale=None "
+                              "v_descale=None window_size=(-1,-1) attention_chunk=0 softcap=0.0 num_splits=1 "
+                              "pack_gqa=None deterministic=False sm_margin=0 return_attn_probs=False",
+    "flash_attn_with_kvcache": "q k_cache v_cache k=None v=None qv=None rotary_cos=None rotary_sin=None "
+                               "cache_seqlens=None cache_batch_idx=None cache_leftpad=None page_table=None "
+                               "cu_seqlens_q=None cu_seqlens_k_new=None max_seqlen_q=None rotary_seqlens=None "
+                               "q_descale=None k_descale=None v_descale=None softmax_scale=None causal=False "
+                               "window_size=(-1,-1) attention_chunk=0 softcap=0.0 rotary_interleaved=True "
+                               "scheduler_metadata=None num_splits=0 pack_gqa=None sm_margin=0 "
+                               "return_softmax_lse=False",
+    "flash_attn_combine": "out_partial lse_partial out=None out_dtype=None",
+}
 
 
 @needs_torch
@@ -320,10 +340,39 @@ class Dropout(unittest.TestCase):
     def test_scales_by_the_probability_given(self):
         torch.manual_seed(4)
         q = torch.randn(1, 40, 2, 32)
-        for p in (0.17, 0.1, 0.25, 0.001):
+        for p in (0.17, 0.1, 0.25, 0.005):
             o, _, signed = flash_attn.flash_attn_func(q, q, q, dropout_p=p, return_attn_probs=True)
             expected = (signed.clamp(min=0) / (1 - p)) @ q.transpose(1, 2)
             torch.testing.assert_close(o.transpose(1, 2), expected, rtol=1e-5, atol=1e-5)
+
+    def test_mean_stays(self):
+        """Outputs of a column of ones, of equal scores, are kept parts of 1: their mean is that of the output without dropout."""
+        q = torch.zeros(2, 512, 8, 16)
+        for p in (1e-6, 0.001, 0.003, 0.005, 0.1, 0.17, 0.25, 0.5, 0.9, 0.999, 1 - 1e-9):
+            with self.subTest(p=p):
+                torch.manual_seed(11)
+                value = torch.ones(2, 512, 8, 16, requires_grad=True)
+                o, _, signed = flash_attn.flash_attn_func(q, q, value, dropout_p=p, return_attn_probs=True)
+                count = signed.numel()
+                dropped = min(max(round(256 * p), 1), 255) / 256
+                deviation = (dropped * (1 - dropped) / count) ** 0.5
+                self.assertAlmostEqual((signed < 0).sum().item() / count, dropped, delta=5 * deviation)
+                factor = (1 - dropped) / (1 - p) if 1 / 256 <= p <= 255 / 256 else 1.0
+                self.assertAlmostEqual(o.mean().item(), factor, delta=5 * deviation / (1 - dropped))
+                gradient, = torch.autograd.grad(o.mean(), value)
+                self.assertAlmostEqual(gradient.sum().item(), factor, delta=5 * deviation / (1 - dropped))
+
+    def test_compiled(self):
+        """A probability between 0 and 1/256, or another, as a number of torch.compile's."""
+        q = torch.randn(1, 33, 2, 16)
+        run = lambda p: flash_attn.flash_attn_func(q, q, q, dropout_p=p)
+        compiled = torch.compile(run, fullgraph=True, dynamic=True, backend="aot_eager")
+        for p in (0.3, 0.1, 0.001):
+            results = []
+            for function in (run, compiled):
+                torch.manual_seed(12)
+                results.append(function(p))
+            torch.testing.assert_close(*results)
 
     def test_seeds(self):
         for device in devices():
@@ -536,6 +585,82 @@ class Refused(unittest.TestCase):
             expected = flash_attn_3.flash_attn_func(x, x, x, causal=causal)
             self.assertTrue(torch.equal(flash_attn_3.flash_attn_func(x, x, x, causal=causal, attention_chunk=-4), expected))
 
+    def test_nothing_known_changes_what_is_refused(self):
+        """A launch that is known is not found by another type's equal number."""
+        x = torch.randn(1, 9, 2, 16)
+        rows, offsets = x[0], torch.tensor([0, 9], dtype=torch.int32)
+        known = dict(attention_chunk=8, window_size=(1, 0), softcap=1.0, softmax_scale=1.0, causal=True)
+        for run in (lambda **given: flash_attn_3.flash_attn_func(x, x, x, **given),
+                    lambda **given: flash_attn_3.flash_attn_varlen_func(rows, rows, rows, offsets, offsets, 9, 9, **given)):
+            expected = run(**known)
+            for name, others in dict(attention_chunk=(8.0, "8", None), window_size=((1.0, 0), (1, 0.0), [1.0, 0]), causal=("no", None, 2),
+                                     softcap=("1", None, [1.0]), softmax_scale=("", [], "1"), deterministic=("no", None, 2),
+                                     num_splits=(1.0, None, "1"), pack_gqa=("no", 2), sm_margin=(0.0, None)).items():
+                for other in others:
+                    with self.subTest(name, other=other), self.assertRaisesRegex(TypeError, "_func: %s is .*, expected" % name):
+                        run(**{**known, name: other})
+            # What equals it in a type that is taken gives the same, known or not.
+            for equal in (dict(attention_chunk=torch.tensor(8)), dict(window_size=torch.tensor([1, 0])), dict(softcap=1), dict(causal=1),
+                          dict(softmax_scale=torch.tensor(1.0)), dict(deterministic=0)):
+                self.assertTrue(torch.equal(run(**{**known, **equal}), expected))
+
+    def test_flags(self):
+        x = torch.randn(1, 4, 2, 16)
+        qkv, long, offsets = torch.stack([x] * 3, 2), torch.stack([x[0]] * 3, 1), torch.tensor([0, 4], dtype=torch.int32)
+        functions = {
+            "flash_attn_func": lambda **given: flash_attn.flash_attn_func(x, x, x, **given),
+            "flash_attn_qkvpacked_func": lambda **given: flash_attn.flash_attn_qkvpacked_func(qkv, **given),
+            "flash_attn_varlen_qkvpacked_func": lambda **given: flash_attn.flash_attn_varlen_qkvpacked_func(long, offsets, 4, **given),
+        }
+        for function, call in functions.items():
+            for name in ("causal", "deterministic", "return_attn_probs"):
+                for other in ("no", "", None, [], 2, torch.tensor(True)):
+                    with self.subTest(function, name=name, other=other), self.assertRaisesRegex(
+                            TypeError, "%s: %s is .*, expected True or False" % (function, name)):
+                        call(**{name: other})
+        sparse = lambda **given: flash_attn.flash_blocksparse_attn_func(long, offsets, torch.ones(1, 1), 0.0, 4, **given)
+        for name in ("convert_mask", "return_attn_probs"):
+            with self.subTest(name), self.assertRaisesRegex(TypeError, "%s is 'no', expected True or False" % name):
+                sparse(**{name: "no"})
+
+    def test_longest_lengths(self):
+        """They bound nothing, but are integers."""
+        x, offsets = torch.randn(6, 2, 16), torch.tensor([0, 2, 6], dtype=torch.int32)
+        qkv, kv = torch.stack([x] * 3, 1), torch.stack([x] * 2, 1)
+        functions = {
+            "max_seqlen_q": [lambda n: flash_attn.flash_attn_varlen_func(x, x, x, offsets, offsets, n, 4),
+                             lambda n: flash_attn.flash_attn_varlen_kvpacked_func(x, kv, offsets, offsets, n, 4),
+                             lambda n: flash_attn_3.flash_attn_varlen_func(x, x, x, offsets, offsets, n, 4)],
+            "max_seqlen_k": [lambda n: flash_attn.flash_attn_varlen_func(x, x, x, offsets, offsets, 4, n),
+                             lambda n: flash_attn_3.flash_attn_varlen_func(x, x, x, offsets, offsets, 4, n)],
+            "max_seqlen": [lambda n: flash_attn.flash_attn_varlen_qkvpacked_func(qkv, offsets, n)],
+        }
+        for name, calls in functions.items():
+            for call in calls:
+                for other in (None, 4.0, "4", torch.tensor(4.0), torch.tensor([4, 4])):
+                    with self.subTest(name, other=other), self.assertRaisesRegex(TypeError, "_func: %s is .*, expected an integer" % name):
+                        call(other)
+                # One less than the longest, or on a device, which nobody reads.
+                for other in (1, torch.tensor(4), torch.empty((), dtype=torch.int32, device="meta")):
+                    self.assertTrue(torch.equal(call(other), call(4)))
+        with self.assertRaisesRegex(TypeError, "max_seqlen_q is a tensor on meta"):
+            flash_attn.flash_attn_varlen_func(x, x, x, offsets, offsets, torch.empty((), dtype=torch.int32, device="meta"), 4, 0.1,
+                                              return_attn_probs=True)
+
+    def test_numbers_on_devices(self):
+        """To read one would wait for the device."""
+        x = torch.randn(1, 4, 2, 16)
+        number, whole = torch.empty((), device="meta"), torch.empty((), dtype=torch.int32, device="meta")
+        for name, given in dict(softmax_scale=number, softcap=number, dropout_p=number, window_size=whole.expand(2)).items():
+            with self.subTest(name), self.assertRaisesRegex(TypeError, "flash_attn_func: %s is a tensor on meta, .* give x.tolist" % name):
+                flash_attn.flash_attn_func(x, x, x, **{name: given})
+        for name, given in dict(window_size=(whole, 0), attention_chunk=whole, num_splits=whole, sm_margin=whole).items():
+            with self.subTest(name), self.assertRaisesRegex(TypeError, "flash_attn_func: %s is a tensor on meta, .* give x.tolist" % name):
+                flash_attn_3.flash_attn_func(x, x, x, **{name: given})
+        for name, given in dict(scale=number, softcap=number, window=(0, whole)).items():
+            with self.subTest(name), self.assertRaisesRegex(TypeError, "%s.* is a tensor on meta" % name):
+                fa_mlir.attention(x, x, x, **{name: given})
+
     def test_blockmask(self):
         qkv, offsets = torch.randn(300, 3, 2, 16), torch.tensor([0, 300], dtype=torch.int32)
         run = lambda *shape: flash_attn.flash_blocksparse_attn_func(qkv, offsets, torch.ones(shape, dtype=torch.int32), 0.0, 300)
@@ -731,10 +856,13 @@ class Refused(unittest.TestCase):
             flash_attn.flash_attn_func(x, x, x.half())
 
     def test_signatures(self):
-        for name, expected in SIGNATURES.items():
-            parameters = inspect.signature(getattr(flash_attn, name)).parameters.values()
-            text = " ".join(str(p.replace(annotation=p.empty)).replace(" ", "") for p in parameters)
-            self.assertEqual(text, expected)
+        for module, signatures in ((flash_attn, SIGNATURES), (flash_attn_3, SIGNATURES_3)):
+            for name, expected in signatures.items():
+                with self.subTest(module=module.__name__, name=name):
+                    parameters = inspect.signature(getattr(module, name)).parameters.values()
+                    text = " ".join(str(p.replace(annotation=p.empty)).replace(" ", "") for p in parameters)
+                    self.assertEqual(text, expected)
+        self.assertEqual(sorted(SIGNATURES_3), sorted(flash_attn_3.__all__))
 
 
 if __name__ == "__main__":

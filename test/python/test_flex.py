@@ -315,6 +315,9 @@ class Functions(unittest.TestCase):
             self.assertEqual(aux.lse is not None and torch.equal(aux.lse, lse), asked)
         with self.assertRaisesRegex(NotImplementedError, "max_scores are never stored"):
             fa_mlir.flex_attention(q, k, v, return_aux=flex.AuxRequest(max_scores=True))
+        for function in (fa_mlir.flex_attention, flex_attention):
+            with self.assertRaisesRegex(ValueError, "both"):
+                function(q, k, v, return_lse=True, return_aux=flex.AuxRequest(lse=True))
 
     def test_gradient_of_relu(self):
         """At 0 it is 0, as of what is padded with zeros."""
@@ -487,6 +490,10 @@ def number(b, h, q, k):
     return q - k
 def double(b, h, q, k):
     return torch.tanh(table[q, k].double()) > 0
+def random(b, h, q, k):
+    return torch.rand(()) > 0.5
+def dropped(b, h, q, k):
+    return torch.nn.functional.dropout(q.float()) > 0
 """
         with tempfile.TemporaryDirectory() as place:
             path = os.path.join(place, "users.py")
@@ -497,10 +504,24 @@ def double(b, h, q, k):
             cases = [("branches", 4, "Python asks for the value of a tensor.*write torch.where"),
                      ("unknown", 9, "operation 'aten.i0' has no translation"), ("slices", 11, "'slice' of a captured tensor that is indexed already.* before the first index"),
                      ("whole", 13, "a tensor of 1 dimensions; .* index"), ("number", 14, "expected a bool"),
-                     ("double", 17, "'tanh' of float64 has no translation; convert its operand by .float")]
+                     ("double", 17, "'tanh' of float64 has no translation; convert its operand by .float"),
+                     ("random", 19, "'aten.rand' has no translation, for it draws random numbers; draw a tensor before"),
+                     ("dropped", 21, "it draws random numbers")]
             for name, line, words in cases:
                 with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "users.py:%d.*%s" % (line, words)):
                     fa_mlir.flex_attention(q, q, q, block_mask=names[name])
+
+    def test_gradients_by_atomics(self):
+        """Where gradients are to be deterministic, the error says which line reads a capture at a computed index."""
+        q, table = torch.randn(1, 1, 8, 16), torch.randn(15, requires_grad=True)
+
+        def score(s, b, h, i, j):
+            return s + table[i - j + 7]
+        line = score.__code__.co_firstlineno + 1
+        self.addCleanup(torch.use_deterministic_algorithms, False)
+        torch.use_deterministic_algorithms(True)
+        with self.assertRaisesRegex(fa_mlir.Error, r"the gradient of 't0' \(.*test_flex.py:%d: captured tensor 0 .*atomics" % line):
+            fa_mlir.flex_attention(q, q, q, score).sum().backward()
 
     def test_float64_has_roots(self):
         q, table = torch.randn(1, 1, 8, 16), torch.rand(8, dtype=torch.float64) + 1

@@ -428,6 +428,13 @@ class Wheel(unittest.TestCase):
             self.skipTest("needs FA_MLIR_WHEEL_SECONDS, what the wheel took: scripts/test_python.py sets it")
         self.assertLess(float(seconds), 120)
 
+    def test_finds_its_seed(self):
+        """The library in the wheel, without its symbols, is still the build that the seed beside it is of."""
+        if os.environ.get("FA_MLIR_WHEEL_SEED", "0") == "0":
+            self.skipTest("needs a seed of the cache in the wheel: make wheel, where there is a ptxas, leaves one in the build")
+        seed = os.path.join(os.path.dirname(fa_mlir.library_path()), "fa.seed")
+        self.assertRegex(fa_mlir.cache_info(), r"(?m)^seed: +%s, [1-9]\d* entries of this build$" % re.escape(seed))
+
     def test_needs_the_system_only(self):
         readelf = "/usr/lib/llvm-22/bin/llvm-readelf"
         if not os.path.exists(readelf):

@@ -524,6 +524,44 @@ class Attention(unittest.TestCase):
         self.assertTrue(all(kind in ("refused", "refused at launch", "slower", "slower to start") for kind, _, _ in reasons))
         self.assertIn("with [causal]", fa_mlir.to_mlir(q, k, v, causal=True, heads_last=True))
 
+    def test_explains_tensors(self):
+        """What a launch on just these sizes and strides is refused for comes first, in the words of the launch."""
+        q, k, v = [x.transpose(1, 2) for x in draw("cpu", sk=33)]
+        bias = torch.randn(33, 33)
+        rows = lambda x: x.transpose(2, 3).contiguous().transpose(2, 3)
+        cases = [((q, k, v), dict(bias=bias), ""), ((q, k, v), dict(bias=bias.t()), "of 't0' (bias) has stride 33"),
+                 ((rows(q), k, v), {}, "of 'q' has stride 33"), ((q[:, :3], k, v), dict(dropout_p=0.5), "Hq = 3 must be a multiple of Hk = 2"),
+                 ((q, k, v), dict(sink=torch.zeros(3)), "'t0' (sink)")]
+        for tensors, arguments, words in cases:
+            reasons = {backward: fa_mlir.explain(*tensors, **arguments, backward=backward) for backward in (False, True)}
+            with self.subTest(words):
+                if not words:
+                    fa_mlir.attention(*tensors, **arguments)
+                    self.assertEqual(reasons[False], fa_mlir.explain(*tensors, bias=bias.clone()))
+                    continue
+                with self.assertRaises(fa_mlir.Error) as caught:
+                    fa_mlir.attention(*tensors, **arguments)
+                for kind, what, remedy in [x[0] for x in reasons.values()]:
+                    self.assertEqual(kind, "refused at launch")
+                    self.assertIn(words, what)
+                    self.assertTrue(remedy)
+                self.assertIn(reasons[False][0][1], str(caught.exception))
+
+    def test_looking_draws_nothing(self):
+        """The text of an attention with dropout, and what there is to say of it, leave the generator as it is."""
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                q, k, v = [x.transpose(1, 2) for x in draw(device)]
+                get_state = torch.get_rng_state if device == "cpu" else torch.cuda.get_rng_state
+                before = get_state()
+                self.assertIn("dropout(", fa_mlir.to_mlir(q, k, v, dropout_p=0.5))
+                for backward in (False, True):
+                    fa_mlir.explain(q, k, v, dropout_p=0.5, backward=backward)
+                self.assertTrue(torch.equal(get_state(), before))
+                fa_mlir.attention(q, k, v, dropout_p=0.5)
+                self.assertFalse(torch.equal(get_state(), before))
+
 
 if __name__ == "__main__":
     unittest.main()

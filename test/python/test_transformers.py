@@ -214,6 +214,56 @@ class Models(unittest.TestCase):
                     gradients.append(model.model.layers[0].self_attn.q_proj.weight.grad.clone())
                 torch.testing.assert_close(*gradients[::-1], rtol=1e-3, atol=1e-5)
 
+    def test_t5(self):
+        """A bias that the model permutes, so that its last dimension has gaps, and its gradient: as eager attention has them."""
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                torch.manual_seed(19)
+                model = transformers.T5ForConditionalGeneration(transformers.T5Config(
+                    vocab_size=128, d_model=64, d_kv=16, d_ff=96, num_layers=2, num_heads=4, dropout_rate=0.0, pad_token_id=0, eos_token_id=2,
+                    decoder_start_token_id=0, relative_attention_num_buckets=8, relative_attention_max_distance=20)).to(device)
+                ids, cases = self.inputs(device)
+                for what, arguments in cases[:3]:
+                    with self.subTest(device=device, what=what):
+                        self.compare_t5(model, ids, **arguments)
+                tokens = []
+                for implementation in ("eager", "fa_mlir"):
+                    model.set_attn_implementation(implementation)
+                    tokens.append(model.eval().generate(ids, **cases[1][1], max_new_tokens=12, do_sample=False))
+                self.assertTrue(torch.equal(*tokens))
+
+    def compare_t5(self, model, ids, **arguments):
+        found = []
+        for implementation in ("eager", "fa_mlir"):
+            model.set_attn_implementation(implementation)
+            model.zero_grad()
+            result = model(ids, decoder_input_ids=ids[:, :9], labels=ids[:, 3:12].contiguous(), **arguments)
+            result.loss.backward()
+            found.append({name: x.grad for name, x in model.named_parameters()} | {"logits": result.logits})
+        for name, expected in found[0].items():
+            self.assertTrue(expected.any(), name)
+            torch.testing.assert_close(found[1][name], expected, rtol=1e-3, atol=1e-5 * expected.abs().max().item() + 1e-7, msg=name)
+
+    def test_bias_of_any_strides(self):
+        """Biases and masks of floats enter as they lie in memory, behind softcap; one without a dimension that has no gaps is refused."""
+        from fa_mlir.transformers import attend as attend_model
+        torch.manual_seed(3)
+        q, k, v, do = (torch.randn(2, 4, n, 16) for n in (9, 11, 11, 9))
+        sizes = 2, 4, 9, 11
+        for order in ((0, 1, 2, 3), (0, 2, 3, 1), (3, 1, 2, 0), (1, 0, 3, 2)):
+            for shared in ((), (0,), (0, 1), (1, 2), (3,)):
+                inverse, own = [order.index(dim) for dim in range(4)], [1 if dim in shared else n for dim, n in enumerate(sizes)]
+                bias = torch.randn([own[dim] for dim in order]).permute(inverse).requires_grad_()
+                for name, given in (("position_bias", (None, dict(position_bias=bias))), ("attention_mask", (bias, {}))):
+                    with self.subTest(name, order=order, shared=shared):
+                        result = attend_model(None, q, k, v, given[0], is_causal=False, softcap=5.0, **given[1])[0].transpose(1, 2)
+                        expected = attend(q, k, v, score=lambda s: 5 * torch.tanh(s / 5) + bias)[0]
+                        torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-5)
+                        torch.testing.assert_close(*[torch.autograd.grad(x, bias, do)[0] for x in (result, expected)], rtol=1e-3, atol=1e-5)
+        with self.assertRaisesRegex(ValueError, r"position_bias has strides of \(.*\), expected one of 1, .*'sdpa' or 'eager'"):
+            attend_model(None, q, k, v, None, position_bias=torch.randn(*sizes, 2)[..., 0])
+
     def test_other_arguments(self):
         """What a model hands on besides is known to change nothing, or refused by name."""
         from fa_mlir.transformers import attend as attend_model
