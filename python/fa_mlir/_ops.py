@@ -121,11 +121,12 @@ def _make_empty(device):
 
 class Launch:
     """A launch on tensors of known dtypes, shapes, strides and device: what is left are addresses and numbers."""
-    __slots__ = ("prepared", "outputs", "absent", "order", "numbers", "index", "make", "make_elsewhere", "workspace",
+    __slots__ = ("prepared", "outputs", "packed", "absent", "order", "numbers", "index", "make", "make_elsewhere", "workspace",
                  "workspace_and_second", "second", "run_first")
 
-    def __init__(self, program, names, inputs, outputs, heads_last, text):
-        """`names`: of inputs and outputs; `outputs`: their (shape, stride, dtype)."""
+    def __init__(self, program, names, inputs, outputs, heads_last, text, packed=None):
+        """`names`: of inputs and outputs; `outputs`: their (shape, stride, dtype); `packed`: those of them that are parts of
+        one tensor, as `run` makes them."""
         described = {}
         for name, (shape, stride, dtype) in zip(names, [(x.shape, x.stride(), x.dtype) for x in inputs] + outputs):
             sizes, stride = list(shape), list(stride)
@@ -135,7 +136,7 @@ class Launch:
             described[name] = name_of(dtype), sizes, stride
         tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
         self.prepared = _program.Prepared(program, [described[name] for name in tensors])
-        self.outputs = outputs
+        self.outputs, self.packed = outputs, packed
         self.absent = _absent(text, names[len(inputs):])
         # A program has its arguments in an order of its own.
         self.numbers = [name for name, kind in zip(program.names, program.kinds) if kind == SCALAR]
@@ -167,7 +168,13 @@ class Launch:
             outputs, workspace = [output], memory.data_ptr()
             addresses = [*[x.data_ptr() for x in inputs], output.data_ptr(), workspace + self.second]
         else:
-            outputs, workspace = [make(*x) for x in self.outputs], None
+            if self.packed is None:
+                outputs = [make(*x) for x in self.outputs]
+            else:
+                first, last, described, unpack = self.packed
+                outputs = [*[make(*x) for x in self.outputs[:first]], *unpack(make(*described)),
+                           *[make(*x) for x in self.outputs[last:]]]
+            workspace = None
             if self.workspace:
                 memory = make(*self.workspace)
                 workspace = memory.data_ptr()
@@ -218,9 +225,9 @@ def _find(key, inputs, make):
         for x in inputs:
             if x.device != inputs[0].device:
                 raise ValueError("tensors are on %s and %s; move them to one device" % (inputs[0].device, x.device))
-        program, names, outputs, heads_last, text = make()
+        program, names, outputs, heads_last, text, *packed = make()
         try:
-            launch = Launch(program, names, inputs, outputs, heads_last, text)
+            launch = Launch(program, names, inputs, outputs, heads_last, text, *packed)
         except _program.Error as error:
             words = explain_names(str(error), text)
             raise _program.Error(explain_layout(words, dict(zip(names, inputs))) if heads_last else words) from None
@@ -387,8 +394,12 @@ def _lay_out(gradient, like):
 
 
 def backward(grad_output, grad_lse, query, key, value, output, lse, tensors, integers, floats, text, gradients,
-             heads_last):
-    """Compute the gradients of the inputs that `gradients` names, with commas between."""
+             heads_last, unpacking=None):
+    """Compute the gradients of the inputs that `gradients` names, with commas between.
+
+    `unpacking`: the node of autograd, `_Unpack`, that made key and value, and query if it has three parts, of one tensor:
+    so are their gradients.
+    """
     # Autograd made these: of sum() they are one number, which nobody can lay out before.
     grad_output = _lay_out(grad_output, output)
     grad_lse = None if grad_lse is None else _lay_out(grad_lse, lse)
@@ -396,11 +407,18 @@ def backward(grad_output, grad_lse, query, key, value, output, lse, tensors, int
 
     def make():
         names = _names_of(tensors) + ["o", "lse", "do", "dlse"][:2 + len(flowing)]
+        described, packed = _describe_gradients(query, key, value, tensors, gradients), None
+        if unpacking is not None:
+            last = gradients.split(",").index("v") + 1
+            parts = unpacking.unpack(torch.empty_strided(unpacking.shape, unpacking.stride, dtype=query.dtype, device="meta"))
+            first = last - len(parts)
+            described[first:last] = [(tuple(x.shape), x.stride(), x.dtype) for x in parts]
+            packed = first, last, (unpacking.shape, unpacking.stride, query.dtype), unpacking.unpack
         return (compile_for(query.device, text, gradients, grad_lse is not None),
-                names + ["d" + name for name in gradients.split(",")],
-                _describe_gradients(query, key, value, tensors, gradients), heads_last, text)
+                names + ["d" + name for name in gradients.split(",")], described, heads_last, text, packed)
     inputs = [query, key, value, *tensors, output, lse, *flowing]
-    launch = _find((text, heads_last, gradients, torch.are_deterministic_algorithms_enabled(), len(flowing)), inputs,
+    layout = None if unpacking is None else (unpacking.shape, unpacking.stride)
+    launch = _find((text, heads_last, gradients, torch.are_deterministic_algorithms_enabled(), len(flowing), layout), inputs,
                    make)
     return launch.run(inputs, launch.pack_numbers(integers, floats))
 
@@ -470,9 +488,11 @@ def _differentiate(ctx, needed, grad_output, grad_lse):
     if wanted and not (grad_output is None and grad_lse is None):
         if grad_output is None:
             grad_output = torch.zeros_like(output)
-        results = torch.ops.fa_mlir.attention_backward(
-            grad_output, grad_lse, query, key, value, output, lse, tensors, integers, floats, ctx.text, wanted,
-            ctx.heads_last)
+        arguments = (grad_output, grad_lse, query, key, value, output, lse, tensors, integers, floats, ctx.text, wanted,
+                     ctx.heads_last)
+        unpacking = _find_unpacking(query, key, value)
+        results = (torch.ops.fa_mlir.attention_backward(*arguments) if unpacking is None or torch.is_grad_enabled()
+                   or is_watching() else backward(*arguments, unpacking))
         found = dict(zip(wanted.split(","), results))
     of_tensors = [found.get("t%d" % i) for i in range(len(tensors))]
     # An empty list has the structure of one without tensors.
@@ -493,6 +513,42 @@ class _Eager(torch.autograd.Function):
     def backward(ctx, grad_output, grad_lse):
         query, key, value, of_tensors, *_ = _differentiate(ctx, ctx.needs_input_grad[4:], grad_output, grad_lse)
         return (None, None, None, None, query, key, value, *of_tensors)
+
+
+class _Unpack(torch.autograd.Function):
+    """The parts of a tensor; a gradient of it has as parts what kernels wrote, nothing is copied to put them together."""
+
+    @staticmethod
+    def forward(ctx, packed, dim, sizes):
+        ctx.unpack = lambda x: x.unbind(dim) if sizes is None else x.split(sizes, dim)
+        ctx.pack = lambda parts: torch.stack(parts, dim) if sizes is None else torch.cat(parts, dim)
+        ctx.shape, ctx.stride = tuple(packed.shape), _stride_as(packed, packed.shape)
+        parts = ctx.unpack(packed)
+        ctx.count = len(parts)
+        return parts
+
+    @staticmethod
+    def backward(ctx, *parts):
+        # Gradients of other ways than `backward`'s, or summed up on the way, are tensors of their own.
+        packed, are_at = parts[0]._base, lambda parts: [(x.data_ptr(), x.shape, x.stride()) for x in parts]
+        if packed is None or packed.shape != ctx.shape or torch.is_grad_enabled() or are_at(ctx.unpack(packed)) != are_at(parts):
+            packed = ctx.pack(parts)
+        return packed, None, None
+
+
+def unpack(packed, dim, sizes=None):
+    """Return the parts of a tensor along a dimension: its elements, or parts of these sizes."""
+    if type(packed) in _PLAIN and packed.requires_grad and torch.is_grad_enabled() and not is_watching():
+        return _Unpack.apply(packed, dim, sizes)
+    return packed.unbind(dim) if sizes is None else packed.split(sizes, dim)
+
+
+def _find_unpacking(query, key, value):
+    """Return the node of autograd by which `unpack` made key and value, or query too, of one tensor; None without one."""
+    node = value.grad_fn
+    if not isinstance(node, _Unpack._backward_cls) or [x.grad_fn is node for x in (query, key, value)].count(True) != node.count:
+        return None
+    return node
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)

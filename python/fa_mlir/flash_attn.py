@@ -12,6 +12,7 @@ import torch
 
 from ._attention import check_type
 from ._flash import CACHE, attend, check_lengths, check_packed, check_rows, check_slopes, read_flag, read_integer, refuse
+from ._ops import unpack
 
 # With return_attn_probs output, lse and S_dmask.
 Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
@@ -55,7 +56,7 @@ def flash_attn_qkvpacked_func(qkv: torch.Tensor, dropout_p: float = 0.0, softmax
                               return_attn_probs: bool = False) -> Result:
     """Return flash_attn_func of qkv: batch x seqlen x 3 x nheads x headdim."""
     check_packed("flash_attn_qkvpacked_func", "qkv", qkv, 2, 3, "batch x seqlen x 3 x nheads x headdim")
-    q, k, v = qkv.unbind(2)
+    q, k, v = unpack(qkv, 2)
     return _attend("flash_attn_qkvpacked_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                    alibi_slopes, deterministic, return_attn_probs)
 
@@ -67,7 +68,7 @@ def flash_attn_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, dropout_p: float
                              return_attn_probs: bool = False) -> Result:
     """Return flash_attn_func of q and kv: batch x seqlen_k x 2 x nheads_k x headdim."""
     check_packed("flash_attn_kvpacked_func", "kv", kv, 2, 2, "batch x seqlen_k x 2 x nheads_k x headdim")
-    k, v = kv.unbind(2)
+    k, v = unpack(kv, 2)
     return _attend("flash_attn_kvpacked_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                    alibi_slopes, deterministic, return_attn_probs)
 
@@ -123,7 +124,7 @@ def flash_attn_varlen_qkvpacked_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor
     check_packed("flash_attn_varlen_qkvpacked_func", "qkv", qkv, 1, 3, "total x 3 x nheads x headdim")
     if type(max_seqlen) is not int:
         check_lengths("flash_attn_varlen_qkvpacked_func", max_seqlen=max_seqlen)
-    q, k, v = qkv.unbind(1)
+    q, k, v = unpack(qkv, 1)
     return _attend_packed("flash_attn_varlen_qkvpacked_func", q, k, v, cu_seqlens, cu_seqlens, max_seqlen, max_seqlen,
                           dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
                           return_attn_probs)
@@ -137,7 +138,7 @@ def flash_attn_varlen_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, cu_seqlen
                                     return_attn_probs: bool = False) -> Result:
     """Return flash_attn_varlen_func of q and kv: total_k x 2 x nheads_k x headdim."""
     check_packed("flash_attn_varlen_kvpacked_func", "kv", kv, 1, 2, "total_k x 2 x nheads_k x headdim")
-    k, v = kv.unbind(1)
+    k, v = unpack(kv, 1)
     return _attend_packed("flash_attn_varlen_kvpacked_func", q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
                           max_seqlen_k, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
                           return_attn_probs)
@@ -176,6 +177,6 @@ def flash_blocksparse_attn_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor, blo
     if blockmask.dim() != 2 or blockmask.shape[0] < expected[0] or blockmask.shape[1] < expected[1]:
         raise ValueError("%s: blockmask has shape %s, expected at least %d x %d: max_s / 16 x max_s / 256, for what is beyond "
                          "it would be hidden" % (name, tuple(blockmask.shape), *expected))
-    q, k, v = qkv.unbind(1)
+    q, k, v = unpack(qkv, 1)
     return attend(name, q, k, v, dropout_p, softmax_scale, causal, (-1, -1), 0.0, None,
                   sequences=(cu_seqlens, cu_seqlens, None, None), blocks=blockmask != 0)[0]

@@ -12,6 +12,7 @@ import torch
 
 from ._attention import check_type
 from ._flash import CACHE, attend, check_lengths, check_packed, read_flag, read_integer, refuse, refuse_unless
+from ._ops import unpack
 
 # With return_attn_probs output and lse.
 Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]
@@ -77,14 +78,14 @@ def flash_attn_qkvpacked_func(qkv: torch.Tensor, softmax_scale: float | None = N
     check_type(name + ": qkv", qkv)
     if qkv.dim() == 5:
         check_packed(name, "qkv", qkv, 2, 3, "batch x seqlen x 3 x nheads x headdim")
-        q, k, v = qkv.unbind(2)
+        q, k, v = unpack(qkv, 2)
     elif qkv.dim() == 4 and num_heads_q is not None:
         num_heads_q = read_integer(name + ": num_heads_q", num_heads_q)
         heads = (qkv.shape[2] - num_heads_q) // 2
         if heads < 1 or num_heads_q + 2 * heads != qkv.shape[2]:
             raise ValueError("%s: qkv has %d heads, expected num_heads_q + 2 nheads_k; num_heads_q is %d, which leaves %d for key "
                              "and value" % (name, qkv.shape[2], num_heads_q, qkv.shape[2] - num_heads_q))
-        q, k, v = qkv.split([num_heads_q, heads, heads], 2)
+        q, k, v = unpack(qkv, 2, (num_heads_q, heads, heads))
     else:
         raise ValueError("qkv has %d dimensions, expected 5, or 4 and num_heads_q" % qkv.dim())
     return _attend(name, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap,

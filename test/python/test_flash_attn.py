@@ -123,6 +123,66 @@ class Numbers(unittest.TestCase):
                 gradients = torch.autograd.grad(expected, [q, k, v], do)
                 self.assertTrue(torch.equal(qkv.grad, torch.stack(gradients, 2)))
 
+    def test_packed_gradients(self):
+        """A gradient of qkv or kv is what kernels wrote: no operation puts it together, whatever the layout."""
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                self.check_packed_gradients(device)
+
+    def check_packed_gradients(self, device):
+        draw = lambda *shape: torch.randn(shape, dtype=torch.float16, device=device)
+        q, long = draw(2, 33, 4, 16), draw(66, 4, 16)
+        offsets = torch.tensor([0, 20, 66], dtype=torch.int32, device=device)
+        seed = lambda: torch.manual_seed(3)
+        split, concatenate = lambda x: x.split([4, 2, 2], 2), lambda parts: torch.cat(parts, 2)
+        cases = {
+            "qkv": (draw(2, 33, 3, 4, 16), lambda x: flash_attn.flash_attn_qkvpacked_func(x, causal=True), 2),
+            "dropout": (draw(2, 33, 3, 4, 16), lambda x: flash_attn.flash_attn_qkvpacked_func(x, seed() and 0.25), 2),
+            "permuted": (draw(2, 3, 4, 33, 16), lambda x: flash_attn.flash_attn_qkvpacked_func(x.permute(0, 3, 1, 2, 4)), 1),
+            "kv": (draw(2, 40, 2, 2, 16), lambda x: flash_attn.flash_attn_kvpacked_func(q, x), 2),
+            "heads": (draw(2, 33, 8, 16), lambda x: flash_attn_3.flash_attn_qkvpacked_func(x, num_heads_q=4), None),
+            "varlen qkv": (draw(66, 3, 4, 16),
+                           lambda x: flash_attn.flash_attn_varlen_qkvpacked_func(x, offsets, 46, causal=True), 1),
+            "varlen kv": (draw(66, 2, 4, 16),
+                          lambda x: flash_attn.flash_attn_varlen_kvpacked_func(long, x, offsets, offsets, 46, 46), 1)}
+        for name, (packed, call, dim) in cases.items():
+            with self.subTest(case=name):
+                unpack, pack = (split, concatenate) if dim is None else (lambda x: x.unbind(dim), lambda x: torch.stack(x, dim))
+                packed.requires_grad_()
+                output = call(packed)
+                do = torch.randn_like(output)
+                with torch.profiler.profile() as profiler:
+                    output.backward(do)
+                self.assertEqual({event.key for event in profiler.key_averages()}
+                                 & {"aten::stack", "aten::cat", "aten::copy_", "aten::clone", "aten::contiguous"}, set())
+                self.assertEqual(packed.grad.stride(), packed.stride())
+                # Parts that are packed by an operation of PyTorch's have the same gradients.
+                parts = [x.detach().requires_grad_() for x in unpack(packed)]
+                again = call(pack(parts))
+                self.assertTrue(torch.equal(again, output))
+                self.assertTrue(torch.equal(packed.grad, pack(torch.autograd.grad(again, parts, do))))
+
+    def test_packed_parts(self):
+        """Where a gradient of qkv cannot be what kernels wrote, it is put together."""
+        qkv = torch.randn(2, 33, 3, 4, 16, requires_grad=True)
+        once = torch.autograd.grad(flash_attn.flash_attn_qkvpacked_func(qkv, causal=True).sum(), qkv)[0]
+        twice = [flash_attn.flash_attn_qkvpacked_func(qkv, causal=True) for _ in range(2)]
+        (twice[0] + twice[1]).sum().backward()
+        self.assertTrue(torch.equal(qkv.grad, 2 * once))
+        run = lambda x: flash_attn.flash_attn_qkvpacked_func(x, causal=True)
+        with torch.autograd.graph.saved_tensors_hooks(lambda x: x.clone(), lambda x: x):
+            output = run(qkv)
+        self.assertTrue(torch.equal(torch.autograd.grad(output.sum(), qkv)[0], once))
+        output = torch.utils.checkpoint.checkpoint(run, qkv, use_reentrant=False)
+        self.assertTrue(torch.equal(torch.autograd.grad(output.sum(), qkv)[0], once))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            gradient = torch.autograd.grad(run(qkv).float().sum(), qkv)[0]
+        self.assertEqual(gradient.dtype, torch.float32)
+        self.assertLess((gradient - once).abs().max().item(), 0.05)
+        with self.assertRaisesRegex(NotImplementedError, "no second derivatives"):
+            torch.autograd.grad(torch.autograd.grad(run(qkv).sum(), qkv, create_graph=True)[0].sum(), qkv)
+
     def test_takes_strides(self):
         q, k, v = self.draw("cpu", torch.float32)
         expected = flash_attn.flash_attn_func(q, k, v)
