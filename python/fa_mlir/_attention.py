@@ -389,7 +389,8 @@ def _find_refusals(launch: Launch, text: str, target: str, backward: bool) -> li
     rows, tensors = [[make_empty(x.shape, x.stride(), x.dtype) for x in given] for given in (launch.rows, launch.tensors)]
     if launch.draws_seed:
         tensors += [make_empty((1,), (1,), torch.int64) for _ in range(2)]
-    outputs = _ops._describe_outputs(*rows, launch.heads_last)
+    query, key, value = rows
+    outputs = _ops._describe_outputs(query, key, value, launch.heads_last)
     results = [make_empty(*x) for x in (*outputs, outputs[0])] if backward else []  # o, lse, do
 
     def make() -> tuple[Any, ...]:
@@ -398,7 +399,7 @@ def _find_refusals(launch: Launch, text: str, target: str, backward: bool) -> li
         if backward:
             wanted = [name for name, kind in zip(program.names, program.kinds) if kind == _library.OUTPUT]
             names += ["do", *wanted]
-            written = _ops._describe_gradients(*rows, tensors, ",".join([name[1:] for name in wanted]))
+            written = _ops._describe_gradients(query, key, value, tensors, ",".join([name[1:] for name in wanted]))
         return program, names, written, launch.heads_last, launch.write()
     try:
         _ops._find((text, target, backward, launch.heads_last), [*rows, *tensors, *results], make)
