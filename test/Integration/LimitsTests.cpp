@@ -154,6 +154,9 @@ std::vector<Masked> makeCases() {
     cases.push_back({name, sq, sk, std::move(queries), std::move(keys), std::move(mask)});
     return cases.back();
   };
+  // A border in a block of rows, each side of which sees more tiles than are taken one by one, and
+  // a part of one.
+  add("Many", 70, 1500, parts(2), withForeign(parts(2)), equalIds(false));
   // More queries than keys: the first ones see nothing.
   add("MoreQueries", 200, 130, documents, documents, equalIds(true));
   // Ids whose differences overflow.
