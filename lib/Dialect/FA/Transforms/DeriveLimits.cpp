@@ -9,12 +9,12 @@
 //
 //   1. make a block of 64 rows that loops over tiles of keys and carries, for each row, the least
 //      visible key, the one behind the greatest, and how many are visible;
-//   2. let the mask analysis bound that loop and test its tiles: none visible, all, or some. 32
-//      tiles are tested at once, by a vote (tile.ballot). Where some of one is visible it goes half
-//      by half: each row of the block is tested alone, all by a vote, for next to a border rows see
-//      all of a half or none, and only where one sees a part of it is the region evaluated.
-//      Where more than kFew tiles of the 32 are so, as before a border that is within the block,
-//      each row is tested against all of them first, by a vote on the tiles;
+//   2. let the mask analysis bound that loop and test its tiles: none visible, all, or some. In the
+//      last case each row of the block is tested alone, all by a vote (tile.ballot): next to a
+//      border rows see all of a tile or none. Where one sees a part, so are the halves of the tile,
+//      and only where one sees a part of a half is the region evaluated.
+//      Tiles of which all is visible are counted for the block, by numbers of their own:
+//      tile-list-steps tests 32 tiles at once and takes all of those at once;
 //   3. store both limits of each row, and for the 64 of them the least and the greatest of each
 //      limit and whether a row has a hole: fewer visible keys than lie between its limits;
 //   4. give the attention the mask
@@ -43,7 +43,6 @@
 #include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include <limits>
 
 namespace mlir::fa {
@@ -57,14 +56,6 @@ using namespace mlir::fa;
 /// How many rows, or keys, a block has, over how many of the others a tile of its loop goes, and
 /// over how many a part of one.
 static constexpr int64_t kBlock = SummarizeOp::kSpan, kStep = 128, kPart = SummarizeOp::kSpan;
-
-/// How many tiles are tested at once.
-static constexpr int64_t kTiles = tile::BallotOp::kNumbers;
-
-/// Of how many tiles that a block sees a part of it takes each by itself, and how many indices of
-/// the block are tested together against more: what tables say of the tiles is loaded once for
-/// those.
-static constexpr int64_t kFew = 4, kTogether = 8;
 
 /// Columns of the table of 64 rows, or keys.
 enum ColumnNumber : int64_t {
@@ -185,17 +176,13 @@ private:
   template <typename Op> Value make(Value x, Value y) { return Op::create(r.b, r.loc, x, y); }
   Value lengthOf(Axis of) { return of == Axis::rows ? r.queryLength : r.keyLength; }
   Found emitLoop(Found before);
-  Value ballot(function_ref<Value(Value)> test);
   Value vote(Value condition, Value index, int64_t from);
   Value bitsOf(ArrayRef<Value> words);
-  Found ofTiles(Value words, Value chunk);
-  Value lowestOf(Value word);
-  Value indexAt(Value number);
   Found choose(Value holds, Found found, Found otherwise);
   Found emitParts(Value begin);
   Found join(Found a, Found b);
   UnrealizedConversionCastOp anyIndex();
-  Found voteOrElse(const TileTest &ofOne, Value alone, Value first, Found before,
+  Found voteOrElse(const TileTest &ofOne, Value alone, Value first, int64_t size, Found before,
                    function_ref<Found()> evaluate);
   ApplyMaskOp applyMask(Value first, int64_t size);
   Found count(ApplyMaskOp mask, Found before, Value first);
@@ -250,18 +237,17 @@ Limits::Found Limits::choose(Value holds, Found found, Found otherwise) {
           select(found.count, otherwise.count)};
 }
 
-/// Clone what a value is computed from and depends on a value that is mapped, or lies in a loop, as
-/// ops of one block do.
-static Value cloneDependent(OpBuilder &b, Value value, IRMapping &mapping,
-                            scf::ForOp loop = nullptr) {
+/// Clone what a value is computed from and depends on a value that is mapped, as ops of one block
+/// do.
+static Value cloneDependent(OpBuilder &b, Value value, IRMapping &mapping) {
   if (Value mapped = mapping.lookupOrNull(value))
     return mapped;
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumRegions() != 0)
     return value;
-  bool depends = loop && loop->isProperAncestor(op);
+  bool depends = false;
   for (Value operand : op->getOperands())
-    depends |= cloneDependent(b, operand, mapping, loop) != operand;
+    depends |= cloneDependent(b, operand, mapping) != operand;
   if (depends)
     b.clone(*op, mapping);
   else
@@ -269,27 +255,17 @@ static Value cloneDependent(OpBuilder &b, Value value, IRMapping &mapping,
   return mapping.lookup(value);
 }
 
-/// Test 32 numbers: a bit of the word is set where the condition, emitted for a number, holds.
-Value Limits::ballot(function_ref<Value(Value)> test) {
+/// Test a condition on an index of the block for all of 32, from the one of this number on: a bit
+/// of the word is set where it holds.
+Value Limits::vote(Value condition, Value index, int64_t from) {
   auto ballot = tile::BallotOp::create(r.b, r.loc, r.b.getI32Type());
   OpBuilder::InsertionGuard guard(r.b);
   Block *body = r.b.createBlock(&ballot.getBody(), {}, r.b.getIndexType(), r.loc);
-  tile::VoteOp::create(r.b, r.loc, test(body->getArgument(0)));
+  Value number = make<arith::AddIOp>(body->getArgument(0), r.index(from));
+  IRMapping mapping;
+  mapping.map(index, make<arith::AddIOp>(axis == Axis::rows ? r.row : r.column, number));
+  tile::VoteOp::create(r.b, r.loc, cloneDependent(r.b, condition, mapping));
   return ballot;
-}
-
-/// Return an index of the block.
-Value Limits::indexAt(Value number) {
-  return make<arith::AddIOp>(axis == Axis::rows ? r.row : r.column, number);
-}
-
-/// Test a condition on an index of the block for all of 32, from the one of this number on.
-Value Limits::vote(Value condition, Value index, int64_t from) {
-  return ballot([&](Value number) {
-    IRMapping mapping;
-    mapping.map(index, indexAt(make<arith::AddIOp>(number, r.index(from))));
-    return cloneDependent(r.b, condition, mapping);
-  });
 }
 
 /// Return the bits of words, one for each index of the block.
@@ -307,128 +283,72 @@ Value Limits::bitsOf(ArrayRef<Value> words) {
   return compare(arith::CmpIPredicate::ne, bit, 0);
 }
 
-/// Return the place of the lowest bit that is set in a word, or in each of a vector, 32 without
-/// one.
-Value Limits::lowestOf(Value word) {
-  auto like = [&](int64_t value) {
-    return isa<RankedTensorType>(word.getType()) ? splat(i32(value)) : i32(value);
-  };
-  Value others = make<arith::XOrIOp>(word, like(-1));
-  Value below = make<arith::AndIOp>(others, make<arith::SubIOp>(word, like(1)));
-  return math::CtPopOp::create(r.b, r.loc, below);
-}
-
-/// Return what the tiles of a chunk whose bits are set show, as wholes.
-Limits::Found Limits::ofTiles(Value words, Value chunk) {
-  Value from = splat(toI32(chunk)), step = splat(i32(kStep));
-  auto ofTile = [&](Value place) -> Value {
-    return make<arith::AddIOp>(from, make<arith::MulIOp>(place, step));
-  };
-  Value unused = math::CountLeadingZerosOp::create(r.b, r.loc, words);
-  Value last = ofTile(make<arith::SubIOp>(splat(i32(kTiles)), unused));
-  Value count = math::CtPopOp::create(r.b, r.loc, words);
-  return {ofTile(lowestOf(words)), last, make<arith::MulIOp>(count, step)};
-}
-
 /// Emit the loop over tiles.
 Limits::Found Limits::emitLoop(Found before) {
-  // What the analysis emits in this loop is cloned for tiles, and for indices of the block.
-  auto model = scf::ForOp::create(r.b, r.loc, r.index(0), lengthOf(along), r.index(kStep));
+  // Of tiles that are visible as a whole, which are so for all of the block.
+  Value length = toI32(lengthOf(along)), none = i32(0), step = i32(kStep);
+  Value inits[] = {before.first, before.last, before.count, length, none, none};
+  auto loop = scf::ForOp::create(r.b, r.loc, r.index(0), lengthOf(along), r.index(kStep), inits);
   OpBuilder::InsertionGuard guard(r.b);
-  r.b.setInsertionPointToStart(model.getBody());
-  MaskLoop m{{applyMask(model.getInductionVar(), kStep)}, model, along};
-  ScalarEmitter e(model, unnamed(r.loc));
-  r.b.setInsertionPointToStart(model.getBody());
+  r.b.setInsertionPointToStart(loop.getBody());
+  Value first = named(loop.getInductionVar(), positionName(along));
+  ApplyMaskOp mask = applyMask(first, kStep);
+  ValueRange carried = loop.getRegionIterArgs();
+  before = {carried[0], carried[1], carried[2]};
+  Found whole{carried[3], carried[4], carried[5]};
+  auto yield = scf::YieldOp::create(r.b, r.loc, carried);
+
+  MaskLoop m{{mask}, loop, along};
+  ScalarEmitter e(loop, unnamed(r.loc));
+  r.b.setInsertionPointToStart(loop.getBody());
   auto alone = anyIndex();
   MaskFindings found = analyzeMask(m, e, /*mayReadInLoop=*/true);
   TileTest ofOne = testForIndex(m, e, alone.getResult(0));
   if (!found.visible.isAll())
     shrinkLoop(m, found, e);
-  band = model->getAttr(FADialect::kBandAttr);
+  loop->removeAttr(tile::TileDialect::kRowDerivedAttr);
+  band = loop->removeAttr(FADialect::kBandAttr);
+
+  // None visible: as before. All: the tile as a whole. Some: part by part.
+  r.b.setInsertionPoint(yield);
+  auto yieldFound = [&](Found found, Found whole) {
+    scf::YieldOp::create(
+        r.b, r.loc,
+        ValueRange{found.first, found.last, found.count, whole.first, whole.last, whole.count});
+  };
+  auto branch = [&](Value condition) {
+    return scf::IfOp::create(r.b, r.loc, carried.getTypes(), condition, /*withElseRegion=*/true);
+  };
+  scf::IfOp some = branch(found.someVisible);
+  yield->setOperands(some.getResults());
+  r.b.setInsertionPointToEnd(some.elseBlock());
+  yieldFound(before, whole);
+  r.b.setInsertionPointToEnd(some.thenBlock());
+  scf::IfOp mixed = branch(found.someHidden);
+  scf::YieldOp::create(r.b, r.loc, mixed.getResults());
+  r.b.setInsertionPointToEnd(mixed.thenBlock());
+  yieldFound(voteOrElse(ofOne, alone.getResult(0), first, kStep, before,
+                        [&] { return join(before, emitParts(first)); }),
+             whole);
+  // What reaches beyond the last index is hidden there.
+  r.b.setInsertionPointToEnd(mixed.elseBlock());
+  Value behind = toI32(make<arith::AddIOp>(first, r.index(kStep)));
+  yieldFound(before, join(whole, {toI32(first), behind, step}));
+
+  // It was for the tests of whole tiles.
+  for (Operation *op = mask; op && op->use_empty() && op->getBlock() == loop.getBody();) {
+    Operation *from = op->getNumOperands() > 0 ? op->getOperand(0).getDefiningOp() : nullptr;
+    op->erase();
+    op = from;
+  }
   r.b.setInsertionPoint(found.blockSize);
   found.blockSize.replaceAllUsesWith(r.index(kBlock));
-
-  r.b.setInsertionPointAfter(model);
-  Value none = splat(i32(0)), all = i32(-1), end = model.getUpperBound();
-  auto chunks = scf::ForOp::create(r.b, r.loc, model.getLowerBound(), end, r.index(kStep * kTiles),
-                                   ValueRange{before.first, before.last, before.count});
-  r.b.setInsertionPointToStart(chunks.getBody());
-  Value chunk = named(chunks.getInductionVar(), "chunk");
-  ValueRange carried = chunks.getRegionIterArgs();
-  auto tileAt = [&](Value number) -> Value {
-    return make<arith::AddIOp>(chunk, make<arith::MulIOp>(number, r.index(kStep)));
-  };
-  auto vote = [&](Value condition, Value index = {}, bool inLoop = false) {
-    return ballot([&](Value number) {
-      IRMapping mapping;
-      Value first = tileAt(number);
-      mapping.map(model.getInductionVar(), first);
-      if (index)
-        mapping.map(alone.getResult(0), index);
-      Value holds = cloneDependent(r.b, condition, mapping, model);
-      if (!inLoop)
-        return holds;
-      Value before = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::slt, first, end);
-      return make<arith::AndIOp>(holds, before);
-    });
-  };
-  Value listed = named(vote(found.someVisible, /*index=*/{}, /*inLoop=*/true), "listed");
-  Value hidden = vote(found.someHidden);
-  Value whole = make<arith::AndIOp>(listed, make<arith::XOrIOp>(hidden, all));
-  Value mixed = named(make<arith::AndIOp>(listed, hidden), "mixed");
-
-  // Of more than a few, which are wholes to each index, and of which one sees a part.
-  Value number = math::CtPopOp::create(r.b, r.loc, mixed);
-  Value isMore = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::sgt, number, i32(kFew));
-  auto more = scf::IfOp::create(r.b, r.loc, TypeRange{vector, r.b.getI32Type()}, isMore,
-                                /*withElseRegion=*/true);
-  r.b.setInsertionPointToEnd(more.elseBlock());
-  scf::YieldOp::create(r.b, r.loc, ValueRange{none, mixed});
-  r.b.setInsertionPointToEnd(more.thenBlock());
-  auto indices = scf::ForOp::create(r.b, r.loc, r.index(0), r.index(kBlock), r.index(kTogether),
-                                    ValueRange{none, i32(0)});
-  scf::YieldOp::create(r.b, r.loc, indices.getResults());
-  r.b.setInsertionPointToStart(indices.getBody());
-  Value words = indices.getRegionIterArg(0), inPart = indices.getRegionIterArg(1);
-  Value numbers = tile::IotaOp::create(r.b, r.loc, vector, i32(0));
-  for (int64_t n = 0; n < kTogether; ++n) {
-    Value index = make<arith::AddIOp>(indices.getInductionVar(), r.index(n));
-    Value shows = make<arith::AndIOp>(vote(ofOne.someVisible, indexAt(index)), mixed);
-    Value hides = vote(ofOne.someHidden, indexAt(index));
-    Value isOwn =
-        arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::eq, numbers, splat(toI32(index)));
-    Value wholes = splat(make<arith::AndIOp>(shows, make<arith::XOrIOp>(hides, all)));
-    words = arith::SelectOp::create(r.b, r.loc, isOwn, wholes, words);
-    inPart = make<arith::OrIOp>(inPart, make<arith::AndIOp>(shows, hides));
-  }
-  scf::YieldOp::create(r.b, r.loc, ValueRange{words, inPart});
-
-  r.b.setInsertionPointAfter(more);
-  Value parts = more.getResult(1);
-  words = make<arith::AndIOp>(more.getResult(0), splat(make<arith::XOrIOp>(parts, all)));
-  words = make<arith::OrIOp>(splat(whole), words);
-  before = {carried[0], carried[1], carried[2]};
-  Value any = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::ne, words, none);
-  before = choose(any, join(before, ofTiles(words, chunk)), before);
-
-  // Those of which an index sees a part. In 32 bits, since registers may be short.
-  auto tiles =
-      scf::ForOp::create(r.b, r.loc, i32(0), math::CtPopOp::create(r.b, r.loc, parts), i32(1),
-                         ValueRange{before.first, before.last, before.count, parts});
-  scf::YieldOp::create(r.b, r.loc, tiles.getResults().drop_back());
-  r.b.setInsertionPointToStart(tiles.getBody());
-  carried = tiles.getRegionIterArgs();
-  parts = carried[3];
-  Value place = arith::IndexCastOp::create(r.b, r.loc, r.b.getIndexType(), lowestOf(parts));
-  Value first = named(tileAt(place), positionName(along));
-  Found shown = join({carried[0], carried[1], carried[2]}, emitParts(first));
-  parts = make<arith::AndIOp>(parts, make<arith::SubIOp>(parts, i32(1)));
-  scf::YieldOp::create(r.b, r.loc, ValueRange{shown.first, shown.last, shown.count, parts});
-
   e.eraseUnused();
-  model.erase();
-  ValueRange results = chunks.getResults();
-  return {results[0], results[1], results[2]};
+  alone.erase();
+  r.b.setInsertionPointAfter(loop);
+  ValueRange results = loop.getResults();
+  return join({results[0], results[1], results[2]},
+              {splat(results[3]), splat(results[4]), splat(results[5])});
 }
 
 /// Join what different tiles show.
@@ -457,7 +377,7 @@ Limits::Found Limits::emitParts(Value begin) {
   auto alone = anyIndex();
   TileTest ofOne = testForIndex(m, e, alone.getResult(0));
   r.b.setInsertionPoint(yield);
-  Found found = voteOrElse(ofOne, alone.getResult(0), first, before, [&] {
+  Found found = voteOrElse(ofOne, alone.getResult(0), first, kPart, before, [&] {
     // The mask and what it is applied to, so that only tests are left before the branch.
     Block *evaluated = r.b.getInsertionBlock();
     for (Operation *op = mask; op && op->getBlock() == loop.getBody();
@@ -476,10 +396,10 @@ UnrealizedConversionCastOp Limits::anyIndex() {
   return UnrealizedConversionCastOp::create(r.b, r.loc, r.b.getIndexType(), ValueRange());
 }
 
-/// Emit what a part of a tile shows: as a whole to those that see all of it, where all of the block
-/// see that or nothing, by votes on the tests of one; else what is evaluated.
-Limits::Found Limits::voteOrElse(const TileTest &ofOne, Value alone, Value first, Found before,
-                                 function_ref<Found()> evaluate) {
+/// Emit what a tile, or a part of one, shows: as a whole to those that see all of it, where all of
+/// the block see that or nothing, by votes on the tests of one; else what is evaluated.
+Limits::Found Limits::voteOrElse(const TileTest &ofOne, Value alone, Value first, int64_t size,
+                                 Found before, function_ref<Found()> evaluate) {
   SmallVector<Value> visible;
   Value inPart = i32(0);
   for (int64_t from = 0; from < kBlock; from += tile::BallotOp::kNumbers) {
@@ -495,7 +415,7 @@ Limits::Found Limits::voteOrElse(const TileTest &ofOne, Value alone, Value first
     scf::YieldOp::create(r.b, r.loc, ValueRange{found.first, found.last, found.count});
   };
   r.b.setInsertionPointToEnd(parts.elseBlock());
-  Value end = make<arith::MinSIOp>(make<arith::AddIOp>(first, r.index(kPart)), lengthOf(along));
+  Value end = make<arith::MinSIOp>(make<arith::AddIOp>(first, r.index(size)), lengthOf(along));
   Value number = toI32(make<arith::SubIOp>(end, first));
   Found whole{splat(toI32(first)), splat(toI32(end)), splat(number)};
   yieldFound(choose(bitsOf(visible), join(before, whole), before));

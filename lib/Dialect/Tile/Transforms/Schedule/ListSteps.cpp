@@ -10,14 +10,18 @@
 //   1. make a loop over chunks of 32 steps;
 //   2. test the steps of a chunk at once: the condition, and whether the step is one of the loop's,
 //      in a tile.ballot; conditions that the step asks for and that read memory in one each;
-//   3. in that loop, run over the set bits of the first word: the n-th one gives the step's number,
-//      those of other words at its place the other conditions.
+//   3. where one of those chooses between two ways, of which the second only takes least and
+//      greatest numbers that rise with the step, or adds up constants: take that way for all its
+//      steps at once, by the first and the last bit of a word and how many are set;
+//   4. in that loop, run over the set bits of the first word, but for those steps: the n-th one
+//      gives the step's number, those of other words at its place the other conditions.
 //
 // Rejects nothing: a loop whose tests depend on what it carries, or on what the program writes,
 // stays as it is.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Grid/Grid.h"
 #include "Products.h"
 #include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
@@ -83,6 +87,9 @@ private:
   void cloneTests(Value value, IRMapping &mapping);
   Value vote(Value condition, bool isFirst);
   SmallVector<Value> valuesOfSteps();
+  scf::IfOp findWays();
+  bool isAtOnce(scf::IfOp ways, unsigned carried);
+  Value takeAtOnce(scf::IfOp ways, unsigned carried, Value word, Value before);
 
   scf::ForOp loop;
   scf::IfOp branch;
@@ -170,6 +177,96 @@ SmallVector<Value> List::valuesOfSteps() {
   return values.takeVector();
 }
 
+//===----------------------------------------------------------------------===//
+// Steps at once
+//===----------------------------------------------------------------------===//
+
+/// Return whether the step reads what the loop carries there in the second way only, and else
+/// passes it on to the next step: by the yields of the two ways and of the if around them.
+static bool isPassedOn(scf::ForOp loop, scf::IfOp ways, unsigned carried) {
+  return llvm::all_of(loop.getRegionIterArg(carried).getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return user->getBlock() == ways.elseBlock() ||
+           (isa<scf::YieldOp>(user) && use.getOperandNumber() == carried &&
+            (user->getParentOp() == ways || user->getParentOp() == ways->getParentOp()));
+  });
+}
+
+/// Return whether the second way takes the least, the greatest or the sum of what the loop carries
+/// there and something that the first way knows nothing of.
+bool List::isAtOnce(scf::IfOp ways, unsigned carried) {
+  Value argument = loop.getRegionIterArg(carried);
+  Operation *update = ways.elseYield().getOperand(carried).getDefiningOp();
+  if (!isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp, arith::AddIOp>(update) ||
+      update->getBlock() != ways.elseBlock() || update->getOperand(0) != argument ||
+      ways.thenYield().getOperand(carried) != argument || !argument.getType().isInteger(32) ||
+      !isPassedOn(loop, ways, carried))
+    return false;
+  Value by = update->getOperand(1);
+  if (isa<arith::AddIOp>(update))
+    return loop.isDefinedOutsideOfLoop(by);
+  Slice slice(loop);
+  slice.add(by);
+  bool known = llvm::all_of(slice.getOps(),
+                            [&](Operation *op) { return isPure(op) && op->getNumRegions() == 0; });
+  known &= llvm::none_of(loop.getRegionIterArgs(), [&](Value of) { return slice.contains(of); });
+  Trend trend = known ? trendOf(by, loop.getInductionVar()) : Trend::unknown;
+  return trend == Trend::rises || trend == Trend::constant;
+}
+
+/// Leave of an if its first way.
+static void takeFirstWay(scf::IfOp ways) {
+  Operation *yield = ways.thenYield();
+  ways->getBlock()->getOperations().splice(ways->getIterator(), ways.thenBlock()->getOperations(),
+                                           ways.thenBlock()->begin(), yield->getIterator());
+  ways->replaceAllUsesWith(yield->getOperands());
+  ways.erase();
+}
+
+/// Return the if of a step whose second way is taken for all of its steps at once: what it changes,
+/// the first way passes on. Null where there is none.
+scf::IfOp List::findWays() {
+  auto yield = branch.thenYield();
+  auto ways = dyn_cast_or_null<scf::IfOp>(yield->getPrevNode());
+  if (!ways || !ways.elseBlock() || ways.getNumResults() == 0 ||
+      !llvm::equal(yield.getOperands(), ways.getResults()))
+    return {};
+  // What the second way does but to carry values would be lost.
+  if (!llvm::all_of(ways.elseBlock()->without_terminator(),
+                    [](Operation &op) { return isMemoryEffectFree(&op); }))
+    return {};
+  for (auto [i, value] : llvm::enumerate(ways.elseYield().getOperands()))
+    if (value != loop.getRegionIterArg(i) && !isAtOnce(ways, i))
+      return {};
+  return ways;
+}
+
+/// Emit what the loop carries after the steps whose bits are set.
+Value List::takeAtOnce(scf::IfOp ways, unsigned carried, Value word, Value before) {
+  Operation *update = ways.elseYield().getOperand(carried).getDefiningOp();
+  if (!update)
+    return before;
+  Value by = update->getOperand(1);
+  Value count = math::CtPopOp::create(b, word);
+  if (isa<arith::AddIOp>(update))
+    return arith::AddIOp::create(b, before, arith::MulIOp::create(b, count, by));
+  // Of numbers that rise, the first one is the least.
+  Value n = index(0);
+  if (isa<arith::MaxSIOp>(update))
+    n = arith::SubIOp::create(b, arith::IndexCastOp::create(b, b.getIndexType(), count), index(1));
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), numberOf(NthBitOp::create(b, b.getIndexType(), word, n)));
+  Slice slice(loop);
+  slice.add(by);
+  for (Operation *op : slice.getOps())
+    b.clone(*op, mapping);
+  mapping.map(update->getOperand(0), before);
+  Value after = b.clone(*update, mapping)->getResult(0);
+  Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, word,
+                                    arith::ConstantIntOp::create(b, 0, /*width=*/32));
+  return arith::SelectOp::create(b, any, after, before);
+}
+
 void List::make() {
   Value width = arith::MulIOp::create(b, loop.getStep(), index(BallotOp::kNumbers));
   auto chunks = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), width,
@@ -182,14 +279,26 @@ void List::make() {
   for (Value value : values)
     if (value.getType().isInteger(1) && readsMemory(loop, value))
       words.push_back({value, vote(value, /*isFirst=*/false)});
+  SmallVector<Value> carried(chunks.getRegionIterArgs());
+  if (scf::IfOp ways = findWays())
+    if (auto found = llvm::find_if(words, [&](auto &w) { return w.first == ways.getCondition(); });
+        found != words.end()) {
+      Value all = arith::ConstantIntOp::create(b, -1, /*width=*/32);
+      Value others = arith::XOrIOp::create(b, found->second, all);
+      Value atOnce = arith::AndIOp::create(b, word, others);
+      for (auto [i, value] : llvm::enumerate(carried))
+        value = takeAtOnce(ways, i, atOnce, value);
+      word = arith::AndIOp::create(b, word, found->second);
+      takeFirstWay(ways);
+      values = valuesOfSteps();
+    }
 
   // In 32 bits, since registers may be short.
   auto number32 = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, value, /*width=*/32);
   };
   Value count = fa::named(Value(math::CtPopOp::create(b, word)), "count");
-  auto steps = scf::ForOp::create(b, number32(0), count, number32(1), chunks.getRegionIterArgs(),
-                                  [](auto &&...) {});
+  auto steps = scf::ForOp::create(b, number32(0), count, number32(1), carried, [](auto &&...) {});
   scf::YieldOp::create(b, steps.getResults());
 
   b.setInsertionPointToStart(steps.getBody());

@@ -209,7 +209,102 @@ tile.func @around(%x: !tile.view<?x64xf16>, %lo: index, %hi: index, %t: index)
 
 // -----
 
-// Of two ways of a step, each stores.
+// Of two ways, the second only takes the least, the greatest and the sum: once for all of its steps in the chunk, by the first and the last bit of a word and how many are set.
+// The loop runs over the others.
+// CHECK-LABEL: tile.func @at_once(
+// CHECK: %[[ALL:.*]]:4 = scf.for %[[CHUNK:.*]] = %{{.*}} step %{{.*}} iter_args(%{{.*}} = %{{.*}}, %[[LEAST:.*]] = %{{.*}}, %[[MOST:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}})
+// CHECK: %[[LISTED:.*]] = tile.ballot
+// CHECK: %[[FIRST:.*]] = tile.ballot
+// CHECK: %[[NOT:.*]] = arith.xori %[[FIRST]], %{{.*}}
+// CHECK: %[[WORD:.*]] = arith.andi %[[LISTED]], %[[NOT]]
+// CHECK: %[[LOW:.*]] = tile.nth_bit %[[WORD]][%{{.*}}]
+// CHECK: %[[LESS:.*]] = arith.minsi %[[LEAST]], %{{.*}} : i32
+// CHECK: %[[ANY:.*]] = arith.cmpi ne, %[[WORD]], %{{.*}}
+// CHECK: %[[NEWLEAST:.*]] = arith.select %[[ANY]], %[[LESS]], %[[LEAST]]
+// CHECK: %[[BITS:.*]] = math.ctpop %[[WORD]]
+// CHECK: tile.nth_bit %[[WORD]]
+// CHECK: arith.maxsi %[[MOST]], %{{.*}} : i32
+// CHECK: %[[MORE:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
+// CHECK: arith.addi %[[SUM]], %[[MORE]] : i32
+// CHECK: %[[REST:.*]] = arith.andi %[[LISTED]], %[[FIRST]]
+// CHECK: %[[COUNT:.*]] = math.ctpop %[[REST]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[COUNT]]
+// CHECK-NOT: scf.if
+// CHECK: tile.load {{.*}} dims [1]
+// CHECK-NOT: scf.if
+// CHECK: tile.return
+// A step that the first way reads is taken step by step.
+// CHECK-LABEL: tile.func @read(
+// CHECK: scf.if
+tile.func @at_once(%x: !tile.view<?x64xf32>, %m: !tile.view<?x2xi1>, %y: !tile.view<64xf32>, %z: !tile.view<3xi32>, %t: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0 : i32
+  %seven = arith.constant 7 : i32
+  %n = tile.dim %x, 0 : !tile.view<?x64xf32>
+  %init = arith.constant dense<0.0> : tensor<64xf32>
+  %r:4 = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %init, %least = %seven, %most = %zero, %sum = %zero) -> (tensor<64xf32>, i32, i32, i32) {
+    %shown = tile.load %m[%i, %c0] : !tile.view<?x2xi1> -> i1
+    %mixed = tile.load %m[%i, %c1] : !tile.view<?x2xi1> -> i1
+    %s:4 = scf.if %shown -> (tensor<64xf32>, i32, i32, i32) {
+      %w:4 = scf.if %mixed -> (tensor<64xf32>, i32, i32, i32) {
+        %v = tile.load %x[%i, %c0] dims [1] : !tile.view<?x64xf32> -> tensor<64xf32>
+        %a = arith.addf %acc, %v : tensor<64xf32>
+        scf.yield %a, %least, %most, %sum : tensor<64xf32>, i32, i32, i32
+      } else {
+        %j = arith.index_cast %i : index to i32
+        %end = arith.addi %j, %seven : i32
+        %l = arith.minsi %least, %j : i32
+        %g = arith.maxsi %most, %end : i32
+        %p = arith.addi %sum, %seven : i32
+        scf.yield %acc, %l, %g, %p : tensor<64xf32>, i32, i32, i32
+      }
+      scf.yield %w#0, %w#1, %w#2, %w#3 : tensor<64xf32>, i32, i32, i32
+    } else {
+      scf.yield %acc, %least, %most, %sum : tensor<64xf32>, i32, i32, i32
+    }
+    scf.yield %s#0, %s#1, %s#2, %s#3 : tensor<64xf32>, i32, i32, i32
+  }
+  %l = tile.broadcast %r#1 : i32 -> tensor<1xi32>
+  tile.store %l, %z[%c0] dims [0] : tensor<1xi32>, !tile.view<3xi32>
+  tile.store %r#0, %y[%c0] dims [0] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
+tile.func @read(%x: !tile.view<?x64xf32>, %m: !tile.view<?x2xi1>, %y: !tile.view<64xf32>, %z: !tile.view<3xi32>, %t: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0 : i32
+  %n = tile.dim %x, 0 : !tile.view<?x64xf32>
+  %init = arith.constant dense<0.0> : tensor<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %init, %most = %zero) -> (tensor<64xf32>, i32) {
+    %shown = tile.load %m[%i, %c0] : !tile.view<?x2xi1> -> i1
+    %mixed = tile.load %m[%i, %c1] : !tile.view<?x2xi1> -> i1
+    %s:2 = scf.if %shown -> (tensor<64xf32>, i32) {
+      %w:2 = scf.if %mixed -> (tensor<64xf32>, i32) {
+        %at = arith.index_cast %most : i32 to index
+        %v = tile.load %x[%at, %c0] dims [1] : !tile.view<?x64xf32> -> tensor<64xf32>
+        %a = arith.addf %acc, %v : tensor<64xf32>
+        scf.yield %a, %most : tensor<64xf32>, i32
+      } else {
+        %j = arith.index_cast %i : index to i32
+        %g = arith.maxsi %most, %j : i32
+        scf.yield %acc, %g : tensor<64xf32>, i32
+      }
+      scf.yield %w#0, %w#1 : tensor<64xf32>, i32
+    } else {
+      scf.yield %acc, %most : tensor<64xf32>, i32
+    }
+    scf.yield %s#0, %s#1 : tensor<64xf32>, i32
+  }
+  tile.store %r#0, %y[%c0] dims [0] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
+
+// -----
+
+// Both ways store: none is taken at once.
 // CHECK-LABEL: tile.func @both_ways
 // CHECK-COUNT-2: tile.store
 tile.func @both_ways(%flags: !tile.view<?xi32>, %o: !tile.view<?xi32>, %id: index)
@@ -231,5 +326,49 @@ tile.func @both_ways(%flags: !tile.view<?xi32>, %o: !tile.view<?xi32>, %id: inde
       }
     }
   }
+  tile.return
+}
+
+// -----
+
+// A yield inside of the first way takes the maximum to where it is read: the steps stay in order.
+// CHECK-LABEL: tile.func @yielded_inside(
+// CHECK: scf.for {{.*}} iter_args(%[[MOST:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) -> (i32, tensor<64xf32>)
+// CHECK: scf.for {{.*}} iter_args(%[[INNER:.*]] = %[[MOST]], %{{.*}} = %{{.*}}) -> (i32, tensor<64xf32>)
+// CHECK: scf.if
+// CHECK: arith.maxsi %[[INNER]]
+tile.func @yielded_inside(%x: !tile.view<?x64xf32>, %m: !tile.view<?x2xi1>, %y: !tile.view<64xf32>, %far: i1) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0 : i32
+  %n = tile.dim %x, 0 : !tile.view<?x64xf32>
+  %init = arith.constant dense<0.0> : tensor<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c64 iter_args(%most = %zero, %acc = %init) -> (i32, tensor<64xf32>) {
+    %shown = tile.load %m[%i, %c0] : !tile.view<?x2xi1> -> i1
+    %mixed = tile.load %m[%i, %c1] : !tile.view<?x2xi1> -> i1
+    %s:2 = scf.if %shown -> (i32, tensor<64xf32>) {
+      %w:2 = scf.if %mixed -> (i32, tensor<64xf32>) {
+        %place = scf.if %far -> i32 {
+          scf.yield %most : i32
+        } else {
+          scf.yield %zero : i32
+        }
+        %at = arith.index_cast %place : i32 to index
+        %v = tile.load %x[%at, %c0] dims [1] : !tile.view<?x64xf32> -> tensor<64xf32>
+        %a = arith.addf %acc, %v : tensor<64xf32>
+        scf.yield %most, %a : i32, tensor<64xf32>
+      } else {
+        %j = arith.index_cast %i : index to i32
+        %g = arith.maxsi %most, %j : i32
+        scf.yield %g, %acc : i32, tensor<64xf32>
+      }
+      scf.yield %w#0, %w#1 : i32, tensor<64xf32>
+    } else {
+      scf.yield %most, %acc : i32, tensor<64xf32>
+    }
+    scf.yield %s#0, %s#1 : i32, tensor<64xf32>
+  }
+  tile.store %r#1, %y[%c0] dims [0] : tensor<64xf32>, !tile.view<64xf32>
   tile.return
 }

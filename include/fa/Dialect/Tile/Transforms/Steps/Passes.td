@@ -22,7 +22,10 @@ def TileListSteps : Pass<"tile-list-steps", "::mlir::tile::FuncOp"> {
     products go ahead across what is left out. The list is made where it is used and takes no
     memory: a loop over chunks of 32 steps tests them all at once (`tile.ballot`), and a loop in it
     runs over the set bits of that word (`tile.nth_bit`). Conditions of the step that read memory,
-    such as whether its mask is evaluated, become bits of words, too.
+    such as whether its mask is evaluated, become bits of words, too. Where one of those chooses
+    between two ways, and the second only takes least and greatest numbers that rise with the step,
+    or adds up constants, that way is taken for all its steps of the chunk at once: the first and
+    the last set bit of a word and how many there are say what comes of it.
 
     Requires: the condition is computed from the induction variable and what stands before the loop,
     and from memory that the program does not write. Ensures: a listed loop has no condition around
