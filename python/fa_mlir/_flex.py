@@ -424,7 +424,8 @@ def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, 
                    return_aux: Any = None) -> torch.Tensor | tuple[torch.Tensor, Any]:
     """Return FlexAttention's result for functions as they are written for it.
 
-    query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv. `score_mod(score, b, h, q_idx, kv_idx)` and
+    query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv; with a block_mask key and value may have a batch
+    of 1, for all. `score_mod(score, b, h, q_idx, kv_idx)` and
     the `mask_mod(b, h, q_idx, kv_idx)` of a BlockMask, whose blocks are not needed, are traced by PyTorch and
     translated; tensors that they close over are captured and may change between calls, numbers are constants of the program.
 
@@ -442,6 +443,9 @@ def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, 
     if not enable_gqa and query.shape[1] != key.shape[1]:
         raise ValueError("query has %d heads and key %d; set enable_gqa=True where heads share keys"
                          % (query.shape[1], key.shape[1]))
+    if block_mask is not None and key.shape[0] == value.shape[0] == 1 != query.shape[0]:
+        query, key, value = launch.rows
+        launch.rows = query, key.expand(query.shape[0], -1, -1, -1), value.expand(query.shape[0], -1, -1, -1)
     add_mask(launch, score_mod, block_mask)
     if scale is not None:
         launch.add_scale(scale)

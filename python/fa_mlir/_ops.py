@@ -135,6 +135,9 @@ class Launch:
                     part[-3], part[-2] = part[-2], part[-3]
             described[name] = name_of(dtype), sizes, stride
         tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
+        # Gradients may need less than they are given.
+        if not set(tensors) <= set(names) or not ("do" in names or set(names) <= set(tensors)):
+            raise ValueError("the text has the tensors %s, but those given are %s" % (", ".join(tensors), ", ".join(names)))
         self.prepared = _program.Prepared(program, [described[name] for name in tensors])
         self.outputs, self.packed = outputs, packed
         self.absent = _absent(text, names[len(inputs):])
@@ -157,6 +160,9 @@ class Launch:
     def pack_numbers(self, integers, floats):
         """Return n0, n1, ..., f0, f1, ... as `run` takes them."""
         kinds = {"n": integers, "f": floats}
+        if any([int(name[1:]) >= len(kinds[name[0]]) for name in self.numbers]):
+            raise ValueError("the text has the numbers %s, but %d integers and %d floats are given"
+                             % (", ".join(self.numbers), len(integers), len(floats)))
         return self.prepared.pack_numbers(*[kinds[name[0]][int(name[1:])] for name in self.numbers])
 
     def run(self, inputs, numbers, only_first=False):
@@ -382,8 +388,10 @@ def _fake_forward(query, key, value, tensors, integers, floats, text, heads_last
 
 def _describe_gradients(query, key, value, tensors, gradients):
     """Return (shape, strides, dtype) of the gradients, each of which lies in memory as what it is the gradient of."""
-    sources = dict(zip(_names_of(tensors), [query, key, value, *tensors]))
-    return [(tuple(x.shape), _stride_as(x, x.shape), x.dtype) for x in [sources[name] for name in gradients.split(",")]]
+    sources, names = dict(zip(_names_of(tensors), [query, key, value, *tensors])), gradients.split(",")
+    if len(set(names)) < len(names) or not set(names) <= set(sources):
+        raise ValueError("gradients is '%s', expected some of %s, each once, with commas between" % (gradients, ", ".join(sources)))
+    return [(tuple(x.shape), _stride_as(x, x.shape), x.dtype) for x in [sources[name] for name in names]]
 
 
 def _lay_out(gradient, like):
@@ -491,8 +499,13 @@ def _differentiate(ctx, needed, grad_output, grad_lse):
         arguments = (grad_output, grad_lse, query, key, value, output, lse, tensors, integers, floats, ctx.text, wanted,
                      ctx.heads_last)
         unpacking = _find_unpacking(query, key, value)
-        results = (torch.ops.fa_mlir.attention_backward(*arguments) if unpacking is None or torch.is_grad_enabled()
-                   or is_watching() else backward(*arguments, unpacking))
+        flowing = [grad_output] if grad_lse is None else [grad_output, grad_lse]
+        # An op sees to what has no memory of its own, as gradients that autograd made may have none.
+        if (unpacking is None or torch.is_grad_enabled() or is_watching() or output.is_meta
+                or not all([_is_such(x, output) for x in (query, key, value, *flowing)])):
+            results = torch.ops.fa_mlir.attention_backward(*arguments)
+        else:
+            results = backward(*arguments, unpacking)
         found = dict(zip(wanted.split(","), results))
     of_tensors = [found.get("t%d" % i) for i in range(len(tensors))]
     # An empty list has the structure of one without tensors.
@@ -534,6 +547,11 @@ class _Unpack(torch.autograd.Function):
         if packed is None or packed.shape != ctx.shape or torch.is_grad_enabled() or are_at(ctx.unpack(packed)) != are_at(parts):
             packed = ctx.pack(parts)
         return packed, None, None
+
+
+def _is_such(x, output):
+    """Return whether a tensor is as the output of a launch is: PyTorch's own, with memory, of no other sign, in no batch."""
+    return type(x) in _PLAIN and torch._C._dispatch_keys(x) == torch._C._dispatch_keys(output)
 
 
 def unpack(packed, dim, sizes=None):

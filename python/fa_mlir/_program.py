@@ -119,6 +119,19 @@ class Program:
             argument.tensor = ctypes.pointer(tensor)
         return arguments, keep
 
+    def _refuse_shared(self, arguments: Any) -> None:
+        """Refuse an output that is another argument too: kernels read what they have not written yet."""
+        names: dict[int, str] = {}
+        for argument in arguments:
+            tensor = argument.tensor.contents if argument.tensor else None
+            if tensor is None or not tensor.data or 0 in tensor.shape[:tensor.rank]:
+                continue
+            name, address = argument.name.decode(), tensor.data
+            other = names.setdefault(address, name)
+            if other != name and OUTPUT in (self.kinds[self.names.index(name)], self.kinds[self.names.index(other)]):
+                raise ValueError("'%s' and '%s' begin at the same address, but a launch reads what it has not written yet; give the "
+                                 "output memory of its own" % (other, name))
+
     def workspace_size(self, **values: Any) -> int:
         """Return the bytes of workspace that a launch needs."""
         arguments, _keep = self._arguments(values)
@@ -133,6 +146,7 @@ class Program:
         there of at least `workspace_size` bytes.
         """
         arguments, _keep = self._arguments(values)
+        self._refuse_shared(arguments)
         size = ctypes.c_uint64()
         check(fa.fa_program_workspace_size(self._handle, arguments, len(arguments), ctypes.byref(size)))
         address = None

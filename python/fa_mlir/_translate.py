@@ -9,6 +9,7 @@ import functools
 import inspect
 import os
 import sys
+import threading
 import traceback
 
 import torch
@@ -447,8 +448,12 @@ def _hide_kept():
     return torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
 
 
+# PyTorch's tracing keeps state of the process.
+_tracing = threading.RLock()
+
+
 def trace(function, kinds, device, reads):
-    """Return the graph of a function of scalars: "score", a float, or positions."""
+    """Return the graph of a function of scalars: "score", a float, or positions; one thread at a time."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     def call(*scalars):
@@ -456,10 +461,10 @@ def trace(function, kinds, device, reads):
         with _Tracing(reads, "score" in kinds):
             return function(*scalars)
     # Where gradients are off in here, the function has turned them off.
-    with torch.enable_grad(), _hide_kept(), forward_ad._set_fwd_grad_enabled(False), FakeTensorMode(allow_non_fake_inputs=True):
-        scalars = [torch.zeros((), dtype=torch.float32 if kind == "score" else torch.int64, device=device)
-                   for kind in kinds]
-        with torch.fx.traceback.preserve_node_meta():
+    with _tracing, torch.enable_grad(), _hide_kept(), forward_ad._set_fwd_grad_enabled(False):
+        with FakeTensorMode(allow_non_fake_inputs=True), torch.fx.traceback.preserve_node_meta():
+            scalars = [torch.zeros((), dtype=torch.float32 if kind == "score" else torch.int64, device=device)
+                       for kind in kinds]
             graph = make_fx(call, decomposition_table=find_decompositions())(*scalars).graph
     for node in graph.nodes:
         if node.op == "get_attr":  # older PyTorch says nothing of what it captures

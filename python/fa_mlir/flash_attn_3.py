@@ -78,11 +78,13 @@ def flash_attn_qkvpacked_func(qkv: torch.Tensor, softmax_scale: float | None = N
     check_type(name + ": qkv", qkv)
     if qkv.dim() == 5:
         check_packed(name, "qkv", qkv, 2, 3, "batch x seqlen x 3 x nheads x headdim")
+        if num_heads_q is not None and read_integer(name + ": num_heads_q", num_heads_q) != qkv.shape[3]:
+            raise ValueError("%s: num_heads_q is %d, but qkv has %d heads of each; leave it out" % (name, num_heads_q, qkv.shape[3]))
         q, k, v = unpack(qkv, 2)
     elif qkv.dim() == 4 and num_heads_q is not None:
         num_heads_q = read_integer(name + ": num_heads_q", num_heads_q)
         heads = (qkv.shape[2] - num_heads_q) // 2
-        if heads < 1 or num_heads_q + 2 * heads != qkv.shape[2]:
+        if num_heads_q < 1 or heads < 1 or num_heads_q + 2 * heads != qkv.shape[2]:
             raise ValueError("%s: qkv has %d heads, expected num_heads_q + 2 nheads_k; num_heads_q is %d, which leaves %d for key "
                              "and value" % (name, qkv.shape[2], num_heads_q, qkv.shape[2] - num_heads_q))
         q, k, v = unpack(qkv, 2, (num_heads_q, heads, heads))

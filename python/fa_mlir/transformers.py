@@ -40,6 +40,13 @@ class Mask(BlockMask):
     def shape(self) -> tuple[int, ...]:
         return self.mask_shape
 
+    @property
+    def ndim(self) -> int:
+        return len(self.mask_shape)
+
+    def dim(self) -> int:
+        return len(self.mask_shape)
+
     # What generation does with tensors.
     def to(self, *_arguments: Any, **_options: Any) -> Mask:
         return self

@@ -195,6 +195,14 @@ class Numbers(unittest.TestCase):
         self.assertLess((gradient - once).abs().max().item(), 0.05)
         with self.assertRaisesRegex(NotImplementedError, "no second derivatives"):
             torch.autograd.grad(torch.autograd.grad(run(qkv).sum(), qkv, create_graph=True)[0].sum(), qkv)
+        # Gradients that flow in may have no memory, or memory of the other sign.
+        do = torch.randn_like(output)
+        negative, given = torch._neg_view(do), torch.autograd.grad(run(qkv), qkv, do)[0]
+        self.assertTrue(torch.equal(torch.autograd.grad(run(qkv), qkv, negative)[0], -given))
+        self.assertFalse(torch.autograd.grad(run(qkv), qkv, torch._efficientzerotensor(do.shape))[0].any())
+        on_meta = torch.randn(2, 9, 3, 2, 16, device="meta", requires_grad=True)
+        run(on_meta).sum().backward()
+        self.assertEqual(on_meta.grad.shape, on_meta.shape)
 
     def test_takes_strides(self):
         q, k, v = self.draw("cpu", torch.float32)
@@ -753,6 +761,10 @@ class Refused(unittest.TestCase):
              lambda: attend(None, heads, heads, heads, torch.zeros(1, 1, 6, 6, dtype=torch.float64))),
             (TypeError, "position_bias has dtype torch.int32", lambda: attend(None, heads, heads, heads, None,
                                                                              position_bias=torch.zeros(1, 1, 6, 6).int())),
+            (ValueError, "num_heads_q is 3, but qkv has 2 heads of each; leave it out",
+             lambda: flash_attn_3.flash_attn_qkvpacked_func(torch.randn(1, 6, 3, 2, 16), num_heads_q=3)),
+            (ValueError, "num_heads_q is -4, which leaves",
+             lambda: flash_attn_3.flash_attn_qkvpacked_func(torch.randn(1, 6, 6, 16), num_heads_q=-4)),
             (ValueError, "query has 1 dimensions, expected 4: batch x heads x sequence x head size",
              lambda: fa_mlir.flex_attention(torch.randn(9), x, x)),
             (TypeError, "query is a list, expected a tensor", lambda: fa_mlir.flex_attention([1.0], x, x)),

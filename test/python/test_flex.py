@@ -3,8 +3,10 @@
 import inspect
 import math
 import os
+import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from support import attend, attend_flexibly, check, compile_at_once, count_programs, devices, needs_torch, skip_without, torch
 
@@ -545,6 +547,38 @@ def dropped(b, h, q, k):
                                             "pass its mask_mod" % (rows, keys)):
                     fa_mlir.flex_attention(q, k, k, block_mask=block)
                 self.assertRaises(Exception, attend_flexibly, q, k, k, block_mask=block)
+
+    def test_one_batch_of_keys(self):
+        """With a block_mask, key and value may have a batch of 1, as FlexAttention has it."""
+        from torch.nn.attention.flex_attention import create_block_mask
+        torch.manual_seed(4)
+        q, k, v = [torch.randn(b, 2, 8, 16, requires_grad=True) for b in (3, 1, 1)]
+        block = create_block_mask(lambda b, h, i, j: j <= i + b, 3, None, 8, 8, device="cpu")
+        output = fa_mlir.flex_attention(q, k, v, block_mask=block)
+        torch.testing.assert_close(output, attend_flexibly(*[x.detach() for x in (q, k, v)], block_mask=block)[0])
+        wide = [x.detach().expand(3, -1, -1, -1).clone().requires_grad_() for x in (q, k, v)]
+        do = torch.randn_like(output)
+        expected = torch.autograd.grad(fa_mlir.flex_attention(*wide, block_mask=block), wide, do)
+        for x, y in zip(torch.autograd.grad(output, [q, k, v], do), expected):
+            torch.testing.assert_close(x, y.sum(0, keepdim=True) if len(x) == 1 else y)
+        with self.assertRaisesRegex(fa_mlir.Error, "dimension 0 of 'k' .B. has size 1"):
+            fa_mlir.flex_attention(q, k, v)
+
+    def test_threads_trace(self):
+        """Tracing keeps state of the process: new functions of several threads take turns."""
+        x, interval = torch.randn(1, 1, 8, 16), sys.getswitchinterval()
+
+        def work(first):
+            return [fa_mlir.to_mlir(x, x, x, score=lambda s, b, h, i, j: s + c * torch.where(i >= j, 1.0, 0.0))
+                    for c in range(first, first + 10)]
+        sys.setswitchinterval(1e-5)
+        try:
+            with ThreadPoolExecutor(4) as pool:
+                found = list(pool.map(work, (100, 200, 300, 400)))
+        finally:
+            sys.setswitchinterval(interval)
+        self.assertEqual(found, [work(first) for first in (100, 200, 300, 400)])
+        self.assertEqual(len({text for texts in found for text in texts}), 40)
 
     def test_grouped_heads(self):
         q = torch.randn(1, 4, 8, 16)

@@ -94,6 +94,8 @@ class OnArrays(unittest.TestCase):
         for changes, error, words in cases:
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 self.launch(**changes)
+        with self.assertRaisesRegex(ValueError, "'(q|o)' and '(q|o)' begin at the same address.*give the output memory of its own"):
+            self.launch(o=self.arrays["q"])
         self.o.flags.writeable = False
         with self.assertRaisesRegex(ValueError, "'o' is an output and cannot be written"):
             self.launch()

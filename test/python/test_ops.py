@@ -43,6 +43,21 @@ class Ops(unittest.TestCase):
                             torch.randn_like(o), torch.randn_like(lse), q, k, v, o, lse, *arguments[3:7],
                             "q,k,v,t0,t1", True))
 
+    def test_refuses_what_the_text_has_not(self):
+        q, k, v = draw("cpu")
+        text = fa_mlir.to_mlir(q, k, v, window=(9, -1), alibi=torch.rand(4), heads_last=True)
+        op, slopes = torch.ops.fa_mlir.attention, [torch.rand(4)]
+        for tensors, integers, floats, words in (
+                ([], [9], [], "the text has the tensors .*t0.*, but those given are q, k, v, o, lse"),
+                (slopes * 2, [9], [], "those given are q, k, v, t0, t1"), (slopes, [], [], "the text has the numbers n0, but 0 int"),
+                (slopes, [], [1.0], "0 integers and 1 floats")):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                op(q, k, v, tensors, integers, floats, text, True)
+        o, lse = op(q, k, v, slopes, [9], [], text, True)
+        for gradients in ("", "x", " q", "q,q"):
+            with self.subTest(gradients), self.assertRaisesRegex(ValueError, "gradients is '%s', expected some of q, k" % gradients):
+                torch.ops.fa_mlir.attention_backward(o, None, q, k, v, o, lse, slopes, [9], [], text, gradients, True)
+
     def test_layouts(self):
         """Output lies in memory as query does, each gradient as what it is of, as PyTorch's functions have it."""
         from torch.library import opcheck

@@ -163,6 +163,19 @@ class Models(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "a batch of 1, but query has a batch of 2"):
                 model(ids.expand(2, -1), cu_seq_lens_q=offsets, cu_seq_lens_k=offsets, use_cache=False)
 
+    def test_gpt2_static_cache(self):
+        """The model asks for the number of dimensions of its mask."""
+        from transformers import GPT2Config, GPT2LMHeadModel
+        ids, tokens = torch.randint(3, 99, (1, 9), generator=torch.Generator().manual_seed(2)), []
+        for name in ("eager", "fa_mlir"):
+            torch.manual_seed(1)
+            model = GPT2LMHeadModel._from_config(GPT2Config(
+                vocab_size=99, n_embd=64, n_layer=2, n_head=4, n_positions=256, bos_token_id=1, eos_token_id=2),
+                attn_implementation=name).eval()
+            tokens.append(model.generate(ids, max_new_tokens=8, do_sample=False, cache_implementation="static",
+                                         disable_compile=True, pad_token_id=0).tolist())
+        self.assertEqual(tokens[0], tokens[1])
+
     def test_static_cache_compiled(self):
         """Steps of decoding under torch.compile: attention breaks no graph, the tokens are those of eager attention."""
         for device in devices():
@@ -308,7 +321,7 @@ class Models(unittest.TestCase):
             with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "'%s' of its mask.*'sdpa' or 'eager'" % name):
                 use()
         self.assertFalse(hasattr(mask, "dtype"))
-        self.assertEqual(mask.shape, (2, 1, 5, 5))
+        self.assertEqual((mask.shape, mask.ndim, mask.dim()), ((2, 1, 5, 5), 4, 4))
         self.assertIn("Mask", str(mask))
 
 
