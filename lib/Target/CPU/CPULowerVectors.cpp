@@ -233,6 +233,15 @@ static LogicalResult checkMath(func::FuncOp func) {
   return failure(result.wasInterrupted());
 }
 
+/// Have each op of 16 bits round its result: what upstream computes in f32 it lets folds contract.
+static void keepRoundings(func::FuncOp func) {
+  func.walk([](Operation *op) {
+    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+      op->setAttr("fastmath",
+                  arith::FastMathFlagsAttr::get(op->getContext(), arith::FastMathFlags::none));
+  });
+}
+
 /// Check that arithmetic is of scalars and vectors.
 static LogicalResult checkVectors(func::FuncOp func) {
   WalkResult result = func.walk([](Operation *op) {
@@ -258,6 +267,7 @@ struct CPULowerVectors : fa::impl::CPULowerVectorsBase<CPULowerVectors> {
 
     if (failed(checkVectors(func)) || failed(checkF64(func)))
       return signalPassFailure();
+    keepRoundings(func);
 
     // Rows of one element less: vector<1x64> is vector<64>.
     RewritePatternSet rank(context);
