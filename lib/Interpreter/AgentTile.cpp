@@ -122,12 +122,12 @@ void Agent::scatter(tile::ScatterOp op) {
 /// Add the agent's part.
 void Agent::scatterAdd(tile::ScatterAddOp op) {
   const Memory &memory = *get(op.getDestination()).memory;
-  Type element = tileOf(op.getValue()).getElementType();
+  Type element = op.getDestination().getType().getElementType();
   forEachPlace(op.getValue(), op.getIndices(), [&](ArrayRef<int64_t> at, const RegionValue &value) {
     if (value.f == 0)
       return;
     RegionValue sum = loadElement(memory, at, element);
-    sum.f = static_cast<float>(sum.f + value.f);
+    sum.f = element.isF64() ? sum.f + value.f : static_cast<float>(sum.f + value.f);
     storeTile(memory, at, {}, {}, element, {sum}, {});
   });
 }

@@ -463,8 +463,10 @@ static void addToElement(Place &p, Value sum, ValueRange indices) {
                                    zeroOf(p.b, p.loc, sum.getType()));
   auto choice = scf::IfOp::create(p.b, p.loc, p.inRange(indices, ok), /*withElseRegion=*/false);
   p.b.setInsertionPointToStart(choice.thenBlock());
-  memref::AtomicRMWOp::create(p.b, p.loc, sum.getType(), arith::AtomicRMWKind::addf, sum, p.view,
-                              indices);
+  Type sums = p.type().getElementType();
+  if (sums != sum.getType())
+    sum = arith::ExtFOp::create(p.b, p.loc, sums, sum);
+  memref::AtomicRMWOp::create(p.b, p.loc, sums, arith::AtomicRMWKind::addf, sum, p.view, indices);
 }
 
 /// Neighbours along the last dimension that go to one element are added up before.
@@ -480,7 +482,7 @@ LogicalResult linalg_lowering::lowerScatterAdd(RewriterBase &rewriter, tile::Sca
     position.push_back(loop.getInductionVar());
   }
   // Carry the sum that is not added yet, and where it goes: nowhere at first.
-  SmallVector<Value> init{zeroOf(rewriter, loc, p.type().getElementType())};
+  SmallVector<Value> init{zeroOf(rewriter, loc, rewriter.getF32Type())};
   init.append(op.getIndices().size(), p.index(-1));
   auto loop =
       scf::ForOp::create(rewriter, loc, p.index(0), p.index(shape.back()), p.index(1), init);

@@ -382,9 +382,14 @@ LogicalResult Emitter::emitScatterAdd(tile::ScatterAddOp op) {
     return failure();
   Value value = get(op.getValue()), first = isFirstHolder(*layout), before, sum;
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  Type sums = op.getDestination().getType().getElementType();
   auto add = [&] {
-    Value some = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, sum, zero);
-    ptx("@$1 red.global.add.f32 [$0], $2;", "l,b,f", {}, {before, both(first, some), sum}, true);
+    Value some = both(first, arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, sum, zero));
+    if (sums.isF64())
+      ptx("@$1 red.global.add.f64 [$0], $2;", "l,b,d", {},
+          {before, some, arith::ExtFOp::create(b, sums, sum)}, true);
+    else
+      ptx("@$1 red.global.add.f32 [$0], $2;", "l,b,f", {}, {before, some, sum}, true);
   };
   for (int64_t r = 0; r < layout->numRegs(); ++r) {
     auto [address, predicate] = elementAt(view, op.getIndices(), r);

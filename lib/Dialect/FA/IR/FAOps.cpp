@@ -320,10 +320,11 @@ static LogicalResult verifyScatter(PairwiseOp op, unsigned number) {
                             << "; it takes a captured tensor, a yielded index for each dimension "
                                "of that, and neither axes, times nor factor";
   Type type = op.getResult(number).getType();
-  if (type != RankedTensorType::get(capture.getShape(), Float32Type::get(op.getContext())))
+  if (type != capture.clone(Float32Type::get(op.getContext())) &&
+      type != capture.clone(Float64Type::get(op.getContext())))
     return op.emitOpError() << "(pairwise_c5) result " << number
-                            << " must be a tensor of f32 with the shape of " << capture << ", got "
-                            << type;
+                            << " must be a tensor of f32 or f64 with the shape of " << capture
+                            << ", got " << type;
   return success();
 }
 

@@ -74,7 +74,13 @@ struct BlockBuilder {
   Value splat(Value scalar, RankedTensorType type) {
     return tile::BroadcastOp::create(b, loc, type, scalar, IntegerAttr());
   }
-  Value splat(double value, RankedTensorType type) { return splat(f32(value), type); }
+  Value splat(double value, RankedTensorType type) {
+    Type element = type.getElementType();
+    return splat(element.isF32()
+                     ? f32(value)
+                     : arith::ConstantOp::create(b, loc, b.getFloatAttr(element, value)),
+                 type);
+  }
   /// Repeat values of rows, or of keys, over a tile that has their axis.
   Value along(Value values, Type type);
   Value dim(Value tensor, int64_t d) { return tensor::DimOp::create(b, loc, tensor, d); }

@@ -244,8 +244,10 @@ LogicalResult ScatterAddOp::verify() {
   ViewType view = getDestination().getType();
   if (failed(verifyIndices(*this, view, getIndices(), value)))
     return failure();
-  if (!value.getElementType().isF32() || !view.getElementType().isF32())
-    return emitOpError() << "(scatter_add_c2) adds f32 to f32, got " << value << " and " << view;
+  Type sums = view.getElementType();
+  if (!value.getElementType().isF32() || !(sums.isF32() || sums.isF64()))
+    return emitOpError() << "(scatter_add_c2) adds f32 to f32 or f64, got " << value << " and "
+                         << view;
   return verifyRowMajor(*this, "scatter_add_c3", view);
 }
 

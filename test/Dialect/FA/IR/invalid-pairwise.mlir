@@ -533,7 +533,7 @@ func.func @pairwise_c4_scatter(%x: tensor<?x8x?x64xf32>, %y: tensor<?x8x?x64xf32
 // -----
 
 func.func @pairwise_c5_scatter(%x: tensor<?x8x?x64xf32>, %y: tensor<?x8x?x64xf32>, %t: tensor<?xbf16>) -> tensor<?xbf16> {
-  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of f32 with the shape of 'tensor<?xbf16>', got 'tensor<?xbf16>'}}
+  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of f32 or f64 with the shape of 'tensor<?xbf16>', got 'tensor<?xbf16>'}}
   %r = fa.pairwise rows(%x) columns(%y) captures(%t) dropout() mask {} weights {
     ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %u: tensor<?xbf16>):
       fa.yield %s, %i : f32, index

@@ -221,7 +221,7 @@ func.func @scatter_c2(%x: !tile.view<?xi32>, %v: tensor<8xf32>, %i: tensor<8xind
 // -----
 
 func.func @scatter_add_c2(%x: !tile.view<?xbf16>, %v: tensor<8xbf16>, %i: tensor<8xindex>) {
-  // expected-error @+1 {{(scatter_add_c2) adds f32 to f32, got 'tensor<8xbf16>' and '!tile.view<?xbf16>'}}
+  // expected-error @+1 {{(scatter_add_c2) adds f32 to f32 or f64, got 'tensor<8xbf16>' and '!tile.view<?xbf16>'}}
   tile.scatter_add %v, %x[%i] : tensor<8xbf16>, !tile.view<?xbf16>[tensor<8xindex>]
   return
 }

@@ -256,7 +256,7 @@ def FA_PairwiseOp : FA_Op<"pairwise", [Pure, IsolatedFromAbove, AttrSizedOperand
       b, h, rows, keys, and `one` any number of times. A scatter has no axes, times or factor, and a
       position for each dimension of its capture, a tensor.
     - (C5) A result has the size of each axis, and with `times` a last one, the vector's; without
-      any it has one element. It is of floats. That of a scatter is f32, of its capture's shape.
+      any it has one element. It is of floats. That of a scatter is f32 or f64, of its capture's shape.
     - (C6) Dropout takes p, seed and offset as `fa.attention` does.
     - (C7) Captures, and what regions hold, are as in `fa.attention`.
     - (C8) Starts and lengths are tensors of rank 1, of integers or index; with starts, operands of

@@ -194,7 +194,7 @@ def Tile_ScatterAddOp : Tile_Op<"scatter_add", [DeclareOpInterfaceMethods<Memory
 
     Constraints:
     - (C1) One index per dimension of the destination, each index or a tile of index of the value's shape.
-    - (C2) The value and the destination are f32.
+    - (C2) The value is f32; the destination is f32, or f64 for sums of many.
     - (C3) The destination has no order.
 
     Reads and writes memory. Created by `fa-rewrite-pairwise` and by hand; the destination is

@@ -86,6 +86,7 @@ private:
   int64_t sizeOf(Axis axis);
   bool isLongerThan(const Result &result, unsigned dim, Axis axis);
   bool isAddedUp(const Result &result);
+  Type typeOfSum(const Result &result, SumAttr sum);
   /// Return the argument of the backward entry for an argument of the forward's, null for null.
   Value mapped(Value value) {
     return value ? backward.getArgument(cast<BlockArgument>(value).getArgNumber()) : Value();
@@ -643,23 +644,30 @@ Value Backward::addUp(const Result &result, ValueRange parts) {
   OpBuilder inner(b);
   BlockBuilder r(inner, loc);
   inner.setInsertionPoint(block.getBody()->getTerminator());
+  Type element = inner.getF32Type();
+  for (Value part : parts)
+    if (getElementTypeOrSelf(part.getType()).isF64())
+      element = inner.getF64Type();
   if (byRows) {
     block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(argument)));
     r.enter(block, argument, argument);
-    int64_t columns = result.type.getShape().back();
-    Value sum = r.loadRows(parts.front(), columns);
-    for (Value part : parts.drop_front())
-      sum = r.add(sum, r.loadRows(part, columns));
+    Value sum;
+    for (Value part : parts) {
+      Value rows = r.convert(r.loadRows(part, result.type.getShape().back()), element);
+      sum = sum ? r.add(sum, rows) : rows;
+    }
     r.store(r.convert(named(sum, "sum"), result.type.getElementType()), block.getResultView(0),
             kRowAxes);
     return block.getResult(0);
   }
   SmallVector<Value> indices = r.forSpans(argument, {}, kSpan);
-  auto type = RankedTensorType::get({kSpan}, inner.getF32Type());
   int64_t along[] = {result.type.getRank() - 1};
-  Value sum = r.splat(0.0, type);
-  for (Value part : parts)
-    sum = r.add(sum, tile::LoadOp::create(inner, loc, type, part, indices, along));
+  Value sum = r.splat(0.0, RankedTensorType::get({kSpan}, element));
+  for (Value part : parts) {
+    auto type = RankedTensorType::get({kSpan}, getElementTypeOrSelf(part.getType()));
+    Value loaded = tile::LoadOp::create(inner, loc, type, part, indices, along);
+    sum = r.add(sum, r.convert(loaded, element));
+  }
   tile::StoreOp::create(inner, loc, r.convert(sum, result.type.getElementType()),
                         block.getResultView(0), indices, along);
   return block.getResult(0);
@@ -684,14 +692,22 @@ bool Backward::isLongerThan(const Result &result, unsigned dim, Axis axis) {
   return ShapedType::isDynamic(size) || size != result.type.getDimSize(dim);
 }
 
-/// Return whether a kernel makes the gradient of the sums, which are f32 then: there is not one, or
-/// it is a scatter, or has another number for a size than the argument.
+/// Return the type in which a sum is added up: f32, but where a scatter is as precise as a program
+/// in f32, for one of its elements may have as many terms as there are pairs.
+Type Backward::typeOfSum(const Result &result, SumAttr sum) {
+  bool isWide = sum.isScatter() && getElementTypeOrSelf(op.getQuery().getType()).isF32() &&
+                result.type.getElementTypeBitWidth() >= 32;
+  return isWide ? Type(b.getF64Type()) : Type(b.getF32Type());
+}
+
+/// Return whether a kernel makes the gradient of the sums: there is not one, or it is a scatter
+/// that is added up in another type, or has another number for a size than the argument.
 bool Backward::isAddedUp(const Result &result) {
   if (result.sums.size() != 1)
     return true;
   SumAttr sum = result.sums.front();
   if (sum.isScatter() || sum.isProduct())
-    return sum.isScatter() && !result.type.getElementType().isF32();
+    return sum.isScatter() && result.type.getElementType() != typeOfSum(result, sum);
   return llvm::any_of(llvm::enumerate(sum.getAxes()), [&](auto each) {
     int64_t own = result.type.getDimSize(each.index());
     int64_t size = each.value() == Axis::one ? own : sizeOf(each.value());
@@ -725,7 +741,7 @@ SmallVector<Value> Backward::addPairwise() {
         for (auto [d, axis] : llvm::enumerate(sum.getAxes()))
           if (isLongerThan(result, d, axis))
             shape[d] = ShapedType::kDynamic;
-      types.push_back(RankedTensorType::get(shape, b.getF32Type()));
+      types.push_back(RankedTensorType::get(shape, typeOfSum(result, sum)));
     }
   auto [queryStarts, keyStarts, queryLengths, keyLengths] = mappedSequences();
   auto pairwise =

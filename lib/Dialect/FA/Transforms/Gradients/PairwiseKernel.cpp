@@ -251,6 +251,7 @@ Value PairwiseKernel::zeros(const Output &output) {
   SmallVector<Value> indices = inner.forSpans(like, first, blocks ? kSpan : kWhole);
   if (starts || output.type.getRank() != 3)
     along.push_back(output.type.getRank() - 1);
+  type = type.clone(output.type.getElementType());
   tile::StoreOp::create(b, op.getLoc(), inner.splat(0.0, type), view, indices, along);
   return block.getResult(0);
 }

@@ -1,8 +1,8 @@
 // RUN: fa-opt %s -split-input-file -fa-generate-backward | FileCheck %s
 // RUN: not fa-opt %s -split-input-file -fa-generate-backward=deterministic=true 2>&1 | FileCheck %s --check-prefix=REFUSED
 
-// What is read at computed indices, or at one index twice, gets its weights added where it was read; places
-// are added up, in f32.
+// What is read at computed indices, or at one index twice, gets its weights added where it was read: of f32 in f64,
+// since one place may be that of all pairs.
 
 // REFUSED: error: the gradient of 'table' takes atomics, which add in any order: the score reads it at an index that is not b, h, i or j, or at one of them twice, or of sequences at another than h; leave out deterministic, or choose the gradients without it (gradients=...)
 
@@ -12,8 +12,11 @@
 // CHECK:           %[[D:.*]] = arith.subi %[[I]], %[[J]]
 // CHECK:           fa.yield %{{.*}}, %[[DX:.*]], %[[DX]], %[[H]], %[[D]] : f32, f32, f32, index, index
 // CHECK:         } sums [#fa.sum<1[b, h, rows] times 0 factor {{.*}}>, #fa.sum<1[b, hk, keys] times 0 factor {{.*}}>, #fa.sum<0[b, hk, keys] times 1>, #fa.sum<2 as 0 at[3, 4]>]
-// CHECK-SAME:      tensor<?x?xf32>)
-// CHECK:         return %[[R]]#0, %[[R]]#1, %[[R]]#2, %[[R]]#3
+// CHECK-SAME:      tensor<?x?xf64>)
+// CHECK:         %[[SUM:.*]] = fa.map_blocks @computed_backward_add_3 {{.*}} -> tensor<?x?xf32>
+// CHECK:           tile.load %[[R]]#3{{.*}} -> tensor<128xf64>
+// CHECK:           arith.truncf {{.*}} : tensor<128xf64> to tensor<128xf32>
+// CHECK:         return %[[R]]#0, %[[R]]#1, %[[R]]#2, %[[SUM]]
 func.func @computed(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"}, %v: tensor<?x8x?x64xf32> {fa.name = "v"},
                     %table: tensor<?x?xf32> {fa.name = "table"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
   %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%table) score {
