@@ -135,8 +135,8 @@ class Launch:
                     part[-3], part[-2] = part[-2], part[-3]
             described[name] = name_of(dtype), sizes, stride
         tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
-        # Gradients may need less than they are given.
-        if not set(tensors) <= set(names) or not ("do" in names or set(names) <= set(tensors)):
+        # A program may need less than it is given.
+        if not set(tensors) <= set(names):
             raise ValueError("the text has the tensors %s, but those given are %s" % (", ".join(tensors), ", ".join(names)))
         self.prepared = _program.Prepared(program, [described[name] for name in tensors])
         self.outputs, self.packed = outputs, packed
