@@ -551,7 +551,7 @@ class _Unpack(torch.autograd.Function):
 
 def _is_such(x, output):
     """Return whether a tensor is as the output of a launch is: PyTorch's own, with memory, of no other sign, in no batch."""
-    return type(x) in _PLAIN and torch._C._dispatch_keys(x) == torch._C._dispatch_keys(output)
+    return type(x) in _PLAIN and torch._C._dispatch_keys(x).raw_repr() == torch._C._dispatch_keys(output).raw_repr()
 
 
 def unpack(packed, dim, sizes=None):
