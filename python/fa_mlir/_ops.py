@@ -503,13 +503,23 @@ def _differentiate(ctx, needed, grad_output, grad_lse):
         # An op sees to what has no memory of its own, as gradients that autograd made may have none.
         if (unpacking is None or torch.is_grad_enabled() or is_watching() or output.is_meta
                 or not all([_is_such(x, output) for x in (query, key, value, *flowing)])):
-            results = torch.ops.fa_mlir.attention_backward(*arguments)
+            results = _run_op(*arguments)
         else:
             results = backward(*arguments, unpacking)
         found = dict(zip(wanted.split(","), results))
     of_tensors = [found.get("t%d" % i) for i in range(len(tensors))]
     # An empty list has the structure of one without tensors.
     return (*[found.get(name) for name in "qkv"], of_tensors, None if integers else [], None if floats else [], None, None)
+
+
+def _run_op(*arguments):
+    try:
+        return torch.ops.fa_mlir.attention_backward(*arguments)
+    except RuntimeError as error:
+        if "Batching rule" not in str(error):
+            raise
+        raise NotImplementedError("fa_mlir has no rules for batched gradients (is_grads_batched=True, vectorize=True): give one "
+                                  "gradient to each call of torch.autograd.grad") from None
 
 
 class _Eager(torch.autograd.Function):

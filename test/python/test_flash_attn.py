@@ -200,6 +200,9 @@ class Numbers(unittest.TestCase):
         negative, given = torch._neg_view(do), torch.autograd.grad(run(qkv), qkv, do)[0]
         self.assertTrue(torch.equal(torch.autograd.grad(run(qkv), qkv, negative)[0], -given))
         self.assertFalse(torch.autograd.grad(run(qkv), qkv, torch._efficientzerotensor(do.shape))[0].any())
+        for call in (run, lambda x: flash_attn.flash_attn_func(*x.unbind(2), causal=True)):
+            with self.assertRaisesRegex(NotImplementedError, "no rules for batched gradients"):
+                torch.autograd.grad(call(qkv), qkv, torch.stack([do, do]), is_grads_batched=True)
         on_meta = torch.randn(2, 9, 3, 2, 16, device="meta", requires_grad=True)
         run(on_meta).sum().backward()
         self.assertEqual(on_meta.grad.shape, on_meta.shape)
