@@ -160,10 +160,11 @@ class Launch:
     def pack_numbers(self, integers, floats):
         """Return n0, n1, ..., f0, f1, ... as `run` takes them."""
         kinds = {"n": integers, "f": floats}
-        if any([int(name[1:]) >= len(kinds[name[0]]) for name in self.numbers]):
+        try:
+            return self.prepared.pack_numbers(*[kinds[name[0]][int(name[1:])] for name in self.numbers])
+        except IndexError:
             raise ValueError("the text has the numbers %s, but %d integers and %d floats are given"
-                             % (", ".join(self.numbers), len(integers), len(floats)))
-        return self.prepared.pack_numbers(*[kinds[name[0]][int(name[1:])] for name in self.numbers])
+                             % (", ".join(self.numbers), len(integers), len(floats))) from None
 
     def run(self, inputs, numbers, only_first=False):
         """Return the outputs, or the first of two alone; numbers are packed by `pack_numbers`."""
