@@ -204,8 +204,7 @@ Value fa::clearBeyond(OpBuilder &b, Location loc, StringRef name, Value gradient
                                      sizes[first.size() - 1]);
     beyond = beyond ? Value(arith::OrIOp::create(inner, loc, beyond, is)) : is;
   }
-  Value zeros = r.convert(r.splat(0.0, RankedTensorType::get({kSpan}, b.getF32Type())),
-                          type.getElementType());
+  Value zeros = r.splat(0.0, RankedTensorType::get({kSpan}, type.getElementType()));
   for (int64_t d = first.size(); d < rank; ++d) {
     OpBuilder::InsertionGuard guard(inner);
     Value start = sizes[d];

@@ -75,10 +75,7 @@ struct BlockBuilder {
     return tile::BroadcastOp::create(b, loc, type, scalar, IntegerAttr());
   }
   Value splat(double value, RankedTensorType type) {
-    Type element = type.getElementType();
-    return splat(element.isF32()
-                     ? f32(value)
-                     : arith::ConstantOp::create(b, loc, b.getFloatAttr(element, value)),
+    return splat(arith::ConstantOp::create(b, loc, b.getFloatAttr(type.getElementType(), value)),
                  type);
   }
   /// Repeat values of rows, or of keys, over a tile that has their axis.

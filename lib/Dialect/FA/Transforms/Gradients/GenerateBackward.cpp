@@ -644,30 +644,33 @@ Value Backward::addUp(const Result &result, ValueRange parts) {
   OpBuilder inner(b);
   BlockBuilder r(inner, loc);
   inner.setInsertionPoint(block.getBody()->getTerminator());
-  Type element = inner.getF32Type();
-  for (Value part : parts)
-    if (getElementTypeOrSelf(part.getType()).isF64())
-      element = inner.getF64Type();
+  bool isWide =
+      llvm::any_of(parts, [](Value part) { return getElementTypeOrSelf(part.getType()).isF64(); });
+  Type element = isWide ? Type(inner.getF64Type()) : Type(inner.getF32Type());
+  auto addParts = [&](Value sum, function_ref<Value(Value)> load) {
+    for (Value part : parts) {
+      Value loaded = r.convert(load(part), element);
+      sum = sum ? r.add(sum, loaded) : loaded;
+    }
+    return sum;
+  };
   if (byRows) {
     block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(argument)));
     r.enter(block, argument, argument);
-    Value sum;
-    for (Value part : parts) {
-      Value rows = r.convert(r.loadRows(part, result.type.getShape().back()), element);
-      sum = sum ? r.add(sum, rows) : rows;
-    }
+    Value sum =
+        addParts({}, [&](Value part) { return r.loadRows(part, result.type.getShape().back()); });
     r.store(r.convert(named(sum, "sum"), result.type.getElementType()), block.getResultView(0),
             kRowAxes);
     return block.getResult(0);
   }
   SmallVector<Value> indices = r.forSpans(argument, {}, kSpan);
   int64_t along[] = {result.type.getRank() - 1};
-  Value sum = r.splat(0.0, RankedTensorType::get({kSpan}, element));
-  for (Value part : parts) {
+  // Without parts it is 0.
+  Value zeros = r.splat(0.0, RankedTensorType::get({kSpan}, element));
+  Value sum = addParts(zeros, [&](Value part) -> Value {
     auto type = RankedTensorType::get({kSpan}, getElementTypeOrSelf(part.getType()));
-    Value loaded = tile::LoadOp::create(inner, loc, type, part, indices, along);
-    sum = r.add(sum, r.convert(loaded, element));
-  }
+    return tile::LoadOp::create(inner, loc, type, part, indices, along);
+  });
   tile::StoreOp::create(inner, loc, r.convert(sum, result.type.getElementType()),
                         block.getResultView(0), indices, along);
   return block.getResult(0);
