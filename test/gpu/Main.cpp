@@ -33,6 +33,7 @@ static const char kHelp[] =
   --part=I/N          every N-th test, from the I-th on: N processes, in which drivers compile beside each other
   --require-device    fail where there is no device, instead of skipping
   --threads=N         tests at a time; compiling and the reference take the CPU
+  --seed=N            random programs from the N-th on (default 0)
   --seconds=N         begin no test after N seconds; the others count as skipped
   --timeout=SECONDS   give up on a test that hangs (default 300)
   --verbose           print every failure, not the first 20 alone
@@ -47,7 +48,7 @@ struct Options {
   Target target;
   std::string filter;
   bool list = false, requireDevice = false, verbose = false;
-  int threads = 0, timeout = 300, seconds = 0, part = 1, parts = 1;
+  int threads = 0, timeout = 300, seconds = 0, seed = 0, part = 1, parts = 1;
 };
 
 /// Runs tests on threads and prints what fails.
@@ -207,6 +208,9 @@ static bool parse(int argc, char **argv, Options &options) {
     } else if (name == "--timeout" && !flag) {
       if (!number(options.timeout, 86400))
         return false;
+    } else if (name == "--seed" && !flag) {
+      if (!number(options.seed, 1000000000))
+        return false;
     } else if (name == "--seconds" && !flag) {
       if (!number(options.seconds, 86400))
         return false;
@@ -249,7 +253,7 @@ int main(int argc, char **argv) {
   addTiers(all);
   addWorkspace(all);
   addMath(all);
-  addSpecial(all);
+  addSpecial(all, options.seed);
   addData(all);
   addSequences(all);
   addTiles(all);

@@ -122,7 +122,7 @@ static llvm::Error checkRandom(llvm::Expected<RandomCase> made, bool gradients,
   return made->check(gradients, run);
 }
 
-void fa_test::addSpecial(std::vector<Test> &tests) {
+void fa_test::addSpecial(std::vector<Test> &tests, uint64_t firstSeed) {
   for (const char *dtype : {"f16", "bf16", "f32"})
     tests.push_back({std::string("dropout_bits.") + dtype,
                      [dtype](const Target &target) { return checkDropout(dtype, target); }});
@@ -145,18 +145,14 @@ void fa_test::addSpecial(std::vector<Test> &tests) {
         makeCase("f32", 100, 200, 128, "none")})
     tests.push_back(
         {"unaligned." + c.name(), [c](const Target &target) { return checkUnaligned(c, target); }});
-  for (uint64_t seed = 0; seed < kDataPrograms; ++seed)
-    tests.push_back({"random." + std::to_string(seed), [seed](const Target &target) {
-                       return checkRandom(RandomCase::makeData(seed),
-                                          /*gradients=*/seed % 4 == 0, target);
-                     }});
-  for (uint64_t seed = 0; seed < kScorePrograms; ++seed)
-    tests.push_back({"random-scores." + std::to_string(seed), [seed](const Target &target) {
-                       return checkRandom(RandomCase::makeScored(seed), /*gradients=*/true, target);
-                     }});
-  for (uint64_t seed = 0; seed < kDataScorePrograms; ++seed)
-    tests.push_back({"random-both." + std::to_string(seed), [seed](const Target &target) {
-                       return checkRandom(RandomCase::makeDataScored(seed), /*gradients=*/true,
-                                          target);
-                     }});
+  auto addRandom = [&](const char *name, uint64_t count,
+                       llvm::Expected<RandomCase> (*make)(uint64_t), uint64_t withGradients) {
+    for (uint64_t seed = firstSeed; seed < firstSeed + count; ++seed)
+      tests.push_back({name + std::to_string(seed), [=](const Target &target) {
+                         return checkRandom(make(seed), seed % withGradients == 0, target);
+                       }});
+  };
+  addRandom("random.", kDataPrograms, RandomCase::makeData, /*withGradients=*/4);
+  addRandom("random-scores.", kScorePrograms, RandomCase::makeScored, /*withGradients=*/1);
+  addRandom("random-both.", kDataScorePrograms, RandomCase::makeDataScored, /*withGradients=*/1);
 }

@@ -91,8 +91,8 @@ void addLeaveOut(std::vector<Test> &tests);
 /// Bits of the first tier of programs and of the last one.
 void addTiers(std::vector<Test> &tests);
 /// Bits of dropout, repeats, pointers that are not aligned, random programs by captured integers
-/// and of scores.
-void addSpecial(std::vector<Test> &tests);
+/// and of scores, each kind from `firstSeed` on.
+void addSpecial(std::vector<Test> &tests, uint64_t firstSeed);
 /// Programs whose masks are data: documents, blocks, sequences in a row.
 void addData(std::vector<Test> &tests);
 /// Sequences in a row, and lengths; those that make no sense stay inside of tensors.
