@@ -165,7 +165,8 @@ std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t 
   } else {
     double narrow = halfUlp(a.dtype);
     // What is a factor on P is one on dx; the product <dO, value> has errors of its own.
-    double error = kFloat32Error + roundingOf(x);
+    // Of a score of -inf, P is exact.
+    double error = p == 0 ? 0 : kFloat32Error + roundingOf(x);
     double dpSize = keep * sizeOfDot(outputAdjoint, value, a.dv);
     double dxError = error * std::fabs(dx) + kFloat32Error * p * dpSize;
     auto termOf = [&](double derivative) {

@@ -63,11 +63,11 @@ template <typename Real> static Real derivativeOf(RegionCode code, Real x, Real 
   case RegionCode::Acos:
     return -1 / std::sqrt((1 - x) * (1 + x));
   case RegionCode::Acosh:
-    return 1 / std::sqrt((x - 1) * (x + 1));
+    return 1 / (std::sqrt(x - 1) * std::sqrt(x + 1));
   case RegionCode::Asin:
     return 1 / std::sqrt((1 - x) * (1 + x));
   case RegionCode::Asinh:
-    return 1 / std::sqrt(x * x + 1);
+    return 1 / std::hypot(x, Real(1));
   case RegionCode::Atan:
     return 1 / (1 + x * x);
   case RegionCode::Atanh:
@@ -173,8 +173,8 @@ static Partials<Real> partialsOf(const RegionInstruction &op, Real a, Real b, Re
   case RegionCode::AbsF:
     return partialsOfMagnitude(a, Real(1));
   case RegionCode::Atan2: {
-    Real squares = a * a + b * b;
-    return {b / squares, -a / squares};
+    Real length = std::hypot(a, b);
+    return {b / length / length, -a / length / length};
   }
   case RegionCode::PowF:
     return partialsOfPower(a, b, result);

@@ -15,14 +15,14 @@
 using namespace mlir;
 
 namespace {
-/// NaN stays NaN, as by minimum and maximum.
+/// NaN stays NaN, as by minimum and maximum; where low is above high, it is low.
 struct LowerClamp : OpRewritePattern<math::ClampFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(math::ClampFOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value x = arith::MaximumFOp::create(b, op.getValue(), op.getMin());
-    rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, x, op.getMax());
+    Value least = arith::MinimumFOp::create(b, op.getValue(), op.getMax());
+    rewriter.replaceOpWithNewOp<arith::MaximumFOp>(op, least, op.getMin());
     return success();
   }
 };

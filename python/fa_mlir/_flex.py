@@ -22,7 +22,7 @@ _POSITIONS = ("b", "h", "i", "j")
 _MOST = 1024
 _traces: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
 # What a trace may depend on beside its key, of a tensor, as `_translate.Reads` has it.
-_ATTRIBUTES = {"shape": lambda x: x.shape, "layout": lambda x: x.stride(), "offset": lambda x: (x.storage_offset(),),
+_ATTRIBUTES = {"shape": lambda x: x.shape, "layout": lambda x: x.stride(), "order": lambda x: (*x.shape, *x.stride()), "offset": lambda x: (x.storage_offset(),),
                "gradients": lambda x: (x.requires_grad, x.is_leaf)}
 # FlexAttention's size of the only block of a mask that hides nothing.
 _BLOCK_OF_ALL = 1 << 30
@@ -186,7 +186,7 @@ def _fingerprint(x, tensors, depth=0, guarded=False):
             raise _Unknown
         cells = x.__closure__ or ()
         names = [name for name in _names_of(x.__code__) if name in x.__globals__]
-        return ("function", x.__code__, inner(x.__defaults__), inner(x.__kwdefaults__),
+        return ("function", x.__code__, tuple(names), inner(x.__defaults__), inner(x.__kwdefaults__),
                 tuple([inner(cell.cell_contents) for cell in cells]), tuple([inner(x.__globals__[name]) for name in names]),
                 inner(attributes) if attributes else None)
     if isinstance(x, types.BuiltinFunctionType) and runs and not _is_fixed(x):

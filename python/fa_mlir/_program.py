@@ -90,6 +90,16 @@ class Program:
         if getattr(self, "_handle", None) and fa is not None:
             fa.fa_program_free(self._handle)
 
+    def __copy__(self) -> "Program":
+        """Return the program itself, which never changes."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Program":
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a program cannot be pickled; pickle its text and target, and compile these again")
+
     def __repr__(self) -> str:
         return "<fa_mlir.Program for %s: %s>" % (self.target, ", ".join(self.names))
 

@@ -99,7 +99,7 @@ class Translator:
             wide = self.region.add("arith.fptosi %s : %s to i64" % (value.name, source))
             return op("arith.index_cast %s : i64 to index" % wide)
         order = {"f16": 0, "bf16": 0, "f32": 1, "f64": 2}
-        if order[source] == order[type]:
+        if order[source] == order[type] or order[source] - order[type] == 2:  # PyTorch, too, rounds twice
             return self.convert(self.convert(value, "f32"), type)
         verb = "extf" if order[source] < order[type] else "truncf"
         return op("arith.%s %s : %s to %s" % (verb, value.name, source, type))
@@ -233,6 +233,8 @@ class Translator:
         return "arith.divf %s, %s : %s" % (self.constant(1, type).name, x, type)
 
     def sign(self, type, x):
+        if type == "i1":
+            return "arith.ori %s, %s : i1" % (x, x)
         zero, one, minus = (self.constant(n, type).name for n in (0, 1, -1))
         less, more = ("cmpi slt", "cmpi sgt") if type == "index" else ("cmpf olt", "cmpf ogt")
         negative = self.region.add("arith.%s, %s, %s : %s" % (less, x, zero, type))
@@ -285,9 +287,13 @@ ARITHMETIC = {
     "__and__": _binary("andi", None), "__or__": _binary("ori", None), "__xor__": _binary("xori", None),
     "__lshift__": _binary("shli", None), "__rshift__": _binary("shrsi", None),
     "bitwise_left_shift": _binary("shli", None), "bitwise_right_shift": _binary("shrsi", None),
-    "clamp_min": _binary("maxsi", "maximumf"), "clamp_max": _binary("minsi", "minimumf"),
-    "fmax": _binary("maxsi", "maxnumf"), "fmin": _binary("minsi", "minnumf"),
+    "clamp_min": _binary("maxsi", "maximumf", "ori"), "clamp_max": _binary("minsi", "minimumf", "andi"),
+    "fmax": _binary("maxsi", "maxnumf", "ori"), "fmin": _binary("minsi", "minnumf", "andi"),
 }
+# Those of bits, which floats have none for, and those of bools.
+OF_BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__",
+           "bitwise_left_shift", "bitwise_right_shift")
+OF_BOOLS = ("add", "mul", "minimum", "maximum", "clamp_min", "clamp_max", "fmax", "fmin", "sign", "sgn", *OF_BITS[:7])
 # ATen's name -> operation on floats: of half precision computed in f32 and rounded.
 FUNCTIONS = {
     "sigmoid": _T.sigmoid, "reciprocal": _T.reciprocal, "round": _math("roundeven"), "pow": _math("powf"),

@@ -19,8 +19,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
 from ._ops import check_memory, name_of, refuse_transformed
-from ._table import (ARITHMETIC, COMPARISONS, CONSTANTS, COPIES, DRAWS, FILLS, FLOATS, FUNCTIONS, IGNORED, LOGIC, OTHERS, PARTS, RANGES,
-                     VIEWS, Read, Translator, Untranslatable, Value)
+from ._table import (ARITHMETIC, COMPARISONS, CONSTANTS, COPIES, DRAWS, FILLS, FLOATS, FUNCTIONS, IGNORED, LOGIC, OF_BITS, OF_BOOLS,
+                     OTHERS, PARTS, RANGES, VIEWS, Read, Translator, Untranslatable, Value)
 
 aten = torch.ops.aten
 
@@ -181,6 +181,7 @@ class _Graph:
             return Value(translator.region.add("arith.select %s, %s, %s : %s" % (
                 condition.name, x.name, y.name, type)), type, range=(min(x.range[0], y.range[0]), max(x.range[1], y.range[1])))
         if name == "bitwise_not":
+            check_kind(name, type)
             ones = translator.constant(True if type == "i1" else -1, type)
             value = apply(ARITHMETIC["bitwise_xor"], type, self.scalar(arguments[0], type), ones)
             value.range = RANGES["bitwise_xor"](self.scalar(arguments[0], type).range, (-1, -1))
@@ -232,11 +233,14 @@ class _Graph:
                 factor = self.scalar(alpha, kind)
                 arguments[1] = apply(ARITHMETIC["mul"], kind, self.scalar(arguments[1], kind), factor)
         op = None
+        check_kind(name, kind)
         if name == "div":
             mode = options.pop("rounding_mode", None)
             name = {"floor": "floor_divide"}.get(mode, name)
             op = Translator.truncated_divide if mode == "trunc" else None
         if name == "round" and options.get("decimals"):
+            if kind == "index":
+                raise Untranslatable("'decimals' of 'round' of integers has no translation; convert them by .float()")
             return self.emit_round(arguments[0], options["decimals"], kind, type, apply)
         if name in FUNCTIONS and type == "index" and name in ("floor", "ceil", "trunc", "round"):
             return self.scalar(arguments[0], type)
@@ -285,10 +289,20 @@ class _Graph:
         return self.translator.convert(result, type)
 
 
+def check_kind(name, kind):
+    """Refuse an operation on values of a kind that it is none for."""
+    if kind == "i1" and name in (*ARITHMETIC, *FUNCTIONS) and name not in OF_BOOLS:
+        raise Untranslatable("'%s' of bools has no translation; convert them by .int() or .float()" % name)
+    if kind in FLOATS and name in OF_BITS:
+        raise Untranslatable("'%s' of floats has no translation; convert them by .long(), or compare them" % name)
+    if kind == "index" and name == "hypot":
+        raise Untranslatable("'hypot' of integers has no translation; convert them by .float()")
+
+
 # What Python may read of a tensor without its values, by what decides it.
 _READS = {
     **dict.fromkeys(("shape", "size", "numel", "nelement", "nbytes", "__len__", "is_same_size"), "shape"),
-    **dict.fromkeys(("stride", "is_contiguous", "dim_order"), "layout"), "storage_offset": "offset",
+    **dict.fromkeys(("is_contiguous", "dim_order"), "order"), "stride": "layout", "storage_offset": "offset",
     **dict.fromkeys(("requires_grad", "is_leaf", "grad_fn"), "gradients"),
     **dict.fromkeys(("dtype", "device", "dim", "ndim", "ndimension", "layout", "is_cuda", "is_cpu", "is_meta", "is_sparse",
                      "is_floating_point", "is_complex", "is_signed", "is_neg", "is_conj", "is_quantized", "is_nested",
@@ -309,7 +323,7 @@ class Reads:
     def add(self, tensor, kind):
         """Note that something of this kind was read of a tensor; what one has that was made of others comes from these."""
         index = self.find(tensor)
-        if index is None and kind != "gradients" and tensor.dim() == 0:
+        if index is None and kind not in ("gradients", "offset") and tensor.dim() == 0:
             return
         for i in range(len(self.tensors)) if index is None else (index,):
             if (i, kind) not in self.found:

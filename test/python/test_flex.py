@@ -5,6 +5,7 @@ import math
 import os
 import sys
 import tempfile
+import types
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
@@ -224,6 +225,26 @@ class Functions(unittest.TestCase):
                 result = fa_mlir.flex_attention(q, k, v, score_mod=score)
                 expected = flex_attention(q, k, v, score_mod=constants[score is scores[1]])
                 torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
+
+    def test_what_is_read_may_change(self):
+        """What a function asks of tensors and names without their values."""
+        skip_without(self, "cpu")
+        q, k, v = (x.detach() for x in self.draw(9, "cpu", torch.float32))
+        base = torch.randn(4, 100)
+        first, second = {"few": 2.0}, {"many": 2.0}
+
+        def check(score, factor):
+            expected = fa_mlir.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s * factor)
+            self.assertTrue(torch.equal(fa_mlir.flex_attention(q, k, v, score_mod=score), expected))
+
+        for tensor, factor in ((base[:1, :8], 2.0), (base[:2, :8], 3.0)):  # of the same strides
+            check(lambda s, b, h, i, j: s * (2.0 if tensor.is_contiguous() else 3.0), factor)
+        for tensor, factor in ((base[0, :8], 2.0), (base[0, 1:9], 3.0)):
+            check(lambda s, b, h, i, j: s * (2.0 + tensor[3].storage_offset() - 3), factor)
+        source = "def score(s, b, h, i, j):\n    try:\n        return s * few\n    except NameError:\n        return s * (many + 1)\n"
+        code = compile(source, "users.py", "exec").co_consts[0]
+        for names, factor in ((first, 2.0), (second, 3.0)):
+            check(types.FunctionType(code, names), factor)
 
     def test_numbers_of_a_launch(self):
         """Offsets of a cache beside a captured tensor: a program has its arguments in an order of its own."""
@@ -470,8 +491,29 @@ class Translations(unittest.TestCase):
                 self.assertTrue(torch.equal(result, expected))
 
 
+    def test_bools(self):
+        """Of each pair of bools, and from float64 to halves."""
+        first, second = torch.tensor([0, 0, 1, 1]).bool(), torch.tensor([0, 1, 0, 1]).bool()
+        wide, q = torch.randn(4, dtype=torch.float64), torch.zeros(1, 1, 4, 4)
+        for text in ("x + y", "x * y", "torch.fmin(x, y)", "torch.fmax(x, y)", "torch.minimum(x, y)", "torch.maximum(x, y)", "x & y", "x | y",
+                     "x ^ y", "~x", "x.sign()", "(x & y).sgn()", "z.half()", "z.bfloat16()"):
+            function = eval("lambda x, y, z: %s" % text, {"torch": torch})
+            with self.subTest(text):
+                _, lse = fa_mlir.flex_attention(q, q[:, :, :1], q[:, :, :1], return_lse=True, score_mod=lambda s, b, h, i, j:
+                                                s + function(first[i], second[i], wide[i]).float())
+                self.assertTrue(torch.equal(lse[0, 0], function(first, second, wide).float()))
+
+
 @needs_torch
 class Refused(unittest.TestCase):
+    def test_kinds(self):
+        q = torch.zeros(1, 1, 4, 4)
+        for score, words in ((lambda s, b, h, i, j: (i == j).abs(), "'abs' of bools has no translation; convert them by .int"),
+                             (lambda s, b, h, i, j: s & 1, "and.*' of floats has no translation; convert them by .long"),
+                             (lambda s, b, h, i, j: torch.fmod(i == j, i > j), "'fmod' of bools has no translation")):
+            with self.subTest(words), self.assertRaisesRegex(NotImplementedError, words):
+                fa_mlir.flex_attention(q, q, q, score)
+
     def test_says_where(self):
         q = torch.randn(1, 1, 8, 16)
         table = torch.zeros(8, 8)

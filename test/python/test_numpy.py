@@ -1,7 +1,9 @@
 """The package without PyTorch: NumPy on the CPU, errors, the command, what the wheel holds."""
 
+import copy
 import math
 import os
+import pickle
 import re
 import shutil
 import struct
@@ -72,6 +74,13 @@ class OnArrays(unittest.TestCase):
     def test_is_compiled_once(self):
         self.assertIs(fa_mlir.compile(TEXT), fa_mlir.compile(TEXT))
         self.assertIsNot(fa_mlir.compile(TEXT), fa_mlir.compile(TEXT, threads=1))
+
+    def test_copies_are_itself(self):
+        program = fa_mlir.compile(TEXT)
+        self.assertIs(copy.copy(program), program)
+        self.assertIs(copy.deepcopy([program])[0], program)
+        with self.assertRaisesRegex(TypeError, "a program cannot be pickled; pickle its text and target"):
+            pickle.dumps(program)
 
     def test_describes_itself(self):
         program = fa_mlir.compile(TEXT)

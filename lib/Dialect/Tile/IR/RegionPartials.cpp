@@ -72,6 +72,14 @@ public:
   Value onePlusSquare(Value u) { return call<math::FmaOp>(u, u, number(1)); }
   /// Emit (u - 1) * (u + 1), which loses nothing near 1.
   Value squareMinusOne(Value u) { return mul(sub(u, number(1)), add(u, number(1))); }
+  /// Emit 1 / sqrt(square), where square is u * u but for an addend of 1: 1 / |u| where that is
+  /// lost, for u * u would overflow.
+  Value inverseRoot(Value u, Value square) {
+    Value size = call<math::AbsFOp>(u);
+    Value inverse = div(number(1), size);
+    return select(compare(Compare::OGT, size, number(0x1p32)), inverse,
+                  call<math::RsqrtOp>(square));
+  }
 
   Value compare(Compare predicate, Value u, Value v) {
     return arith::CmpFOp::create(b, predicate, u, v);
@@ -293,8 +301,8 @@ FUNCTION(Log1p, e.div(t, e.add(e.x(), e.number(1))))
 FUNCTION(Tanh, e.mul(t, e.oneMinusSquare(e.result())))
 FUNCTION(Sinh, e.mul(t, e.call<math::CoshOp>(e.x())))
 FUNCTION(Cosh, e.mul(t, e.call<math::SinhOp>(e.x())))
-FUNCTION(Asinh, e.mul(t, e.call<math::RsqrtOp>(e.onePlusSquare(e.x()))))
-FUNCTION(Acosh, e.mul(t, e.call<math::RsqrtOp>(e.squareMinusOne(e.x()))))
+FUNCTION(Asinh, e.mul(t, e.inverseRoot(e.x(), e.onePlusSquare(e.x()))))
+FUNCTION(Acosh, e.mul(t, e.inverseRoot(e.x(), e.squareMinusOne(e.x()))))
 FUNCTION(Atanh, e.neg(e.div(t, e.squareMinusOne(e.x()))))
 
 FUNCTION(Sin, e.mul(t, e.call<math::CosOp>(e.x())))
@@ -304,12 +312,20 @@ FUNCTION(Asin, e.mul(t, e.call<math::RsqrtOp>(e.neg(e.squareMinusOne(e.x())))))
 FUNCTION(Acos, e.neg(e.mul(t, e.call<math::RsqrtOp>(e.neg(e.squareMinusOne(e.x()))))))
 FUNCTION(Atan, e.div(t, e.onePlusSquare(e.x())))
 
-/// Differentiate atan2(x, y): y / (x^2 + y^2), and -x / (x^2 + y^2).
+/// Differentiate atan2(x, y): y / (x^2 + y^2), and -x / (x^2 + y^2), of large and of small
+/// operands times a power of two, so that their squares are in range.
 RULE(Atan2) {
   Emitter e(at, t);
-  Value x = e.x(), y = e.y();
-  Value quotient = e.div(t, e.call<math::FmaOp>(x, x, e.mul(y, y)));
-  return {operand == 0 ? e.mul(quotient, y) : e.neg(e.mul(quotient, x))};
+  bool isWide = e.type.isF64();
+  double far = isWide ? 0x1p400 : 0x1p60, by = isWide ? 0x1p800 : 0x1p100;
+  Value size = e.call<arith::MaximumFOp>(e.call<math::AbsFOp>(e.x()), e.call<math::AbsFOp>(e.y()));
+  Value factor = e.select(
+      e.compare(Compare::OGT, size, e.number(far)), e.number(1 / by),
+      e.select(e.compare(Compare::OLT, size, e.number(1 / far)), e.number(by), e.number(1)));
+  Value x = e.mul(e.x(), factor), y = e.mul(e.y(), factor);
+  Value squares = e.call<math::FmaOp>(x, x, e.mul(y, y));
+  Value quotient = e.div(operand == 0 ? y : e.neg(x), squares);
+  return {e.mul(t, e.mul(quotient, factor))};
 }
 
 /// Emit 2 / sqrt(pi) exp(-x^2) times t.

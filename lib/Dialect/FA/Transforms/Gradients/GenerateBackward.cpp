@@ -75,8 +75,13 @@ private:
   void prepareRows();
   Value ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum);
   LogicalResult buildWeights();
+  /// What the weights read of a pair's row.
+  enum class Row : uint8_t { lse, delta };
+  Value readRow(Row what);
   Value factored(Value ds, Value dx);
-  LogicalResult addCaptures(ArrayRef<CaptureAdjoint> adjoints, SmallVectorImpl<Value> &weights);
+  Value clearWhereEmpty(Value adjoint);
+  LogicalResult addCaptures(ArrayRef<CaptureAdjoint> adjoints, Value dx,
+                            SmallVectorImpl<Value> &weights);
   std::optional<SmallVector<Axis>> axesOf(const CaptureAdjoint &adjoint, Value capture);
   void addSum(Value argument, RankedTensorType type, SumAttr sum);
   SmallVector<Value> addPairwise();
@@ -112,24 +117,48 @@ private:
   Value output, lse, outputAdjoint, lseAdjoint;
   /// LSE and delta as the weights read them; what a row adds to the gradient of the sink.
   Value rowLse, delta, ofSink;
+  /// In the weights: whether a row attends to any key, once something asks.
+  Value attends;
   Region mask, weights;
   SmallVector<Result> results;
 };
 
 } // namespace
 
-/// Return whether a score may be far from 0 in all of a row: it reads a capture at rows or keys,
-/// such as a bias, or has a large number or a function that grows like one.
+/// Return whether a value is made of positions.
+static bool isPosition(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::NegFOp, arith::ExtFOp, arith::TruncFOp, math::AbsFOp>(op))
+    return isPosition(op->getOperand(0));
+  return isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op);
+}
+
+/// Return whether what is read is a slope: a head's number, times distances alone, of which one is
+/// 0 in most rows.
+static bool isSlope(tensor::ExtractOp read) {
+  Value head = read->getParentRegion()->getArgument(2);
+  auto isTimesPosition = [&](Operation *user) {
+    auto product = dyn_cast<arith::MulFOp>(user);
+    return product && (isPosition(product.getLhs()) || isPosition(product.getRhs()));
+  };
+  return llvm::all_of(read.getIndices(), [&](Value index) { return index == head; }) &&
+         !read.getIndices().empty() && llvm::all_of(read->getUsers(), isTimesPosition);
+}
+
+/// Return whether a score may be far from 0 in all of a row: it reads a capture of floats that is
+/// no slope, such as a bias, or has a large number or a function that grows like one.
 static bool mayBeFar(Region &score) {
   constexpr double kFar = 0x1p15;
-  auto ofHead = [&](Value index) {
-    return index == score.getArgument(1) || index == score.getArgument(2) ||
-           matchPattern(index, m_Constant());
-  };
+  if (score.empty())
+    return false;
+  if (llvm::any_of(score.getArguments().drop_front(), [](BlockArgument argument) {
+        return isa<FloatType>(argument.getType()) && !argument.use_empty();
+      }))
+    return true;
   auto walked = score.walk([&](Operation *op) {
     bool isFar = isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::PowFOp, math::FPowIOp>(op);
     if (auto read = dyn_cast<tensor::ExtractOp>(op))
-      isFar = isa<FloatType>(read.getType()) && !llvm::all_of(read.getIndices(), ofHead);
+      isFar = isa<FloatType>(read.getType()) && !isSlope(read);
     APFloat number(0.0);
     if (matchPattern(op, m_ConstantFloat(&number)))
       isFar = number.isFinite() && std::abs(number.convertToDouble()) >= kFar;
@@ -422,8 +451,60 @@ void Backward::addSum(Value argument, RankedTensorType type, SumAttr sum) {
     known->sums.push_back(sum);
 }
 
+/// Return whether a value is finite wherever `dx`, which it is computed from, is 0: positions,
+/// constants and functions that are bounded are, and what is no sum or product of such may not be.
+static bool isFinite(Value value, Value dx, llvm::SmallDenseSet<Value> &known) {
+  if (value == dx || !known.insert(value).second)
+    return true;
+  APFloat number(0.0);
+  if (matchPattern(value, m_ConstantFloat(&number)))
+    return number.isFinite();
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<math::TanhOp, math::SinOp, math::CosOp, math::ErfOp, math::AtanOp>(op))
+    return true;
+  if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return !value.getType().isF16();
+  return isa_and_nonnull<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::ExtFOp,
+                         arith::TruncFOp, arith::SelectOp, math::AbsFOp, math::FmaOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return !isa<FloatType>(operand.getType()) || isFinite(operand, dx, known);
+         });
+}
+
+static bool isFinite(Value value, Value dx) {
+  llvm::SmallDenseSet<Value> known;
+  return isFinite(value, dx, known);
+}
+
+/// Emit the read of a number of the pair's row.
+Value Backward::readRow(Row what) {
+  ValueRange arguments = weights.front().getArguments();
+  Value tensor = what == Row::lse ? arguments.drop_back().back() : arguments.back();
+  // b, h, i; rows of sequences in a row have no b.
+  return tensor::ExtractOp::create(
+      b, loc, tensor,
+      arguments.slice(3, 3).take_back(cast<RankedTensorType>(op.getLse().getType()).getRank()));
+}
+
+/// Clear an adjoint in rows that attend to no key, where P is 0 and what it is multiplied by may be
+/// infinite. The LSE of such a row is a mark; that of scores of +inf looks alike, but its delta is
+/// NaN, which the adjoint stays.
+Value Backward::clearWhereEmpty(Value adjoint) {
+  if (!attends) {
+    Value lseOfRow = readRow(Row::lse), deltaOfRow = readRow(Row::delta);
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    auto mark =
+        arith::ConstantOp::create(b, loc, b.getF32FloatAttr(subtractsFirst() ? kInf : -kInf));
+    Value isOther = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, lseOfRow, mark);
+    Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, deltaOfRow, deltaOfRow);
+    attends = arith::OrIOp::create(b, loc, isOther, isNaN);
+  }
+  auto zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  return arith::SelectOp::create(b, loc, attends, adjoint, zero);
+}
+
 /// Add the weights and results of the gradients of captures.
-LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints,
+LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints, Value dx,
                                     SmallVectorImpl<Value> &values) {
   Block &body = weights.front();
   unsigned first = body.getNumArguments() - op.getCaptures().size() - 2;
@@ -464,7 +545,7 @@ LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints,
     addSum(capture, type, SumAttr());
     for (Place &place : places) {
       int64_t weight = values.size();
-      values.push_back(place.weight);
+      values.push_back(isFinite(place.weight, dx) ? place.weight : clearWhereEmpty(place.weight));
       if (place.axes) {
         addSum(capture, type, SumAttr::get(op.getContext(), weight, *place.axes));
         continue;
@@ -500,14 +581,15 @@ Value Backward::factored(Value ds, Value dx) {
     factors.push_back(product.getRhs());
     value = product.getLhs();
   }
-  if (value == ds)
+  float collected = static_cast<float>(constant);
+  if (value == ds || !std::isnormal(collected))
     return ds;
   auto product = dx.getDefiningOp<arith::MulFOp>();
   value = product.getLhs();
   for (Value factor : llvm::reverse(factors))
     value = arith::MulFOp::create(b, loc, value, factor);
   if (std::abs(constant - 1) > 0x1p-24) {
-    auto number = b.getF32FloatAttr(static_cast<float>(constant));
+    auto number = b.getF32FloatAttr(collected);
     value = arith::MulFOp::create(b, loc, value, arith::ConstantOp::create(b, loc, number));
   }
   return arith::MulFOp::create(b, loc, value, product.getRhs());
@@ -552,9 +634,6 @@ LogicalResult Backward::buildWeights() {
   Block *body = b.createBlock(&weights, {}, types, SmallVector<Location>(types.size(), loc));
   BlockArgument score = body->getArgument(0);
   Value dp = body->getArgument(1), keep = body->getArgument(2);
-  // b, h, i; rows of sequences in a row have no b.
-  ValueRange position = body->getArguments().slice(3, 3).take_back(
-      cast<RankedTensorType>(op.getLse().getType()).getRank());
   Value x = score;
   if (!op.getScore().empty()) {
     IRMapping mapping;
@@ -569,10 +648,6 @@ LogicalResult Backward::buildWeights() {
     return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(static_cast<float>(value)));
   };
   auto contract = arith::FastMathFlags::contract;
-  auto row = [&](Value tensor) -> Value {
-    return tensor::ExtractOp::create(b, loc, tensor, position);
-  };
-  Value lses = body->getArguments().drop_back().back(), deltas = body->getArguments().back();
   // Without a score region the scale is part of the exponent's factor.
   double scale = op.getScaleValue();
   bool plain = op.getScore().empty();
@@ -580,22 +655,23 @@ LogicalResult Backward::buildWeights() {
   if (subtractsFirst()) {
     if (plain)
       x = arith::MulFOp::create(b, loc, x, constant(scale));
-    exponent = arith::MulFOp::create(b, loc, arith::SubFOp::create(b, loc, x, row(lses)),
+    exponent = arith::MulFOp::create(b, loc, arith::SubFOp::create(b, loc, x, readRow(Row::lse)),
                                      constant(kLog2E));
   } else {
     // What the score is multiplied by last is part of that factor, too.
     auto [before, last] = splitProduct(x);
     exponent =
         arith::MulFOp::create(b, loc, before, constant((plain ? scale : last) * kLog2E), contract);
-    exponent = arith::AddFOp::create(b, loc, exponent, row(lses), contract);
+    exponent = arith::AddFOp::create(b, loc, exponent, readRow(Row::lse), contract);
   }
   Value p = math::Exp2Op::create(b, loc, exponent);
-  Value less = isF32() ? arith::SubFOp::create(b, loc, dp, row(deltas)).getResult()
-                       : arith::AddFOp::create(b, loc, dp, row(deltas)).getResult();
+  Value less = isF32() ? arith::SubFOp::create(b, loc, dp, readRow(Row::delta)).getResult()
+                       : arith::AddFOp::create(b, loc, dp, readRow(Row::delta)).getResult();
   Value kept = p;
   if (op.hasDropout()) {
     // A product may begin with what is added to it, so that is selected too, not 0 before the sum.
-    Value dropped = isF32() ? arith::NegFOp::create(b, loc, row(deltas)).getResult() : row(deltas);
+    Value dropped = isF32() ? arith::NegFOp::create(b, loc, readRow(Row::delta)).getResult()
+                            : readRow(Row::delta);
     Value keeps = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, keep, constant(0));
     kept = arith::SelectOp::create(b, loc, keeps, p, constant(0));
     less = arith::SelectOp::create(b, loc, keeps, less, dropped);
@@ -608,7 +684,10 @@ LogicalResult Backward::buildWeights() {
     if (failed(adjoints))
       return failure();
     ds = adjoints->arguments.front();
+    bool staysFinite = !ds || isFinite(ds, dx);
     ds = ds ? factored(ds, dx) : constant(0);
+    if (!staysFinite)
+      ds = clearWhereEmpty(ds);
     if (Operation *last = x.getDefiningOp(); last && last->use_empty())
       last->erase();
     applyScale(b, loc, score, scale);
@@ -626,7 +705,7 @@ LogicalResult Backward::buildWeights() {
   product(op.getQuery(), 1, kRowAxes, 0, scale);
   product(op.getKey(), 1, kKeyAxes, 0, scale);
   product(op.getValue(), 0, kKeyAxes, 1, 1);
-  if (failed(addCaptures(adjoints->captures, values)))
+  if (failed(addCaptures(adjoints->captures, dx, values)))
     return failure();
   YieldOp::create(b, loc, values);
   return success();
