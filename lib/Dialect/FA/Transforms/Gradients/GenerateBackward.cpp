@@ -75,7 +75,7 @@ private:
   void prepareRows();
   Value ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum);
   LogicalResult buildWeights();
-  /// What the weights read of a pair's row.
+  /// Name what the weights read of a pair's row.
   enum class Row : uint8_t { lse, delta };
   Value readRow(Row what);
   Value factored(Value ds, Value dx);
