@@ -63,7 +63,7 @@ template <typename Real> static Real derivativeOf(RegionCode code, Real x, Real 
   case RegionCode::Acos:
     return -1 / std::sqrt((1 - x) * (1 + x));
   case RegionCode::Acosh:
-    return 1 / (std::sqrt(x - 1) * std::sqrt(x + 1));
+    return std::fabs(x) > Real(1e9) ? 1 / std::fabs(x) : 1 / std::sqrt((x - 1) * (x + 1));
   case RegionCode::Asin:
     return 1 / std::sqrt((1 - x) * (1 + x));
   case RegionCode::Asinh:
