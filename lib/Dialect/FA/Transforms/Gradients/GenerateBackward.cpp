@@ -133,10 +133,9 @@ static bool isPosition(Value value) {
   return isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op);
 }
 
-/// Return whether what is read is a slope: a head's number, times distances alone, of which one is
-/// 0 in most rows.
-static bool isSlope(tensor::ExtractOp read) {
-  Value head = read->getParentRegion()->getArgument(2);
+/// Return whether what is read is a slope: a number of `head`, times distances alone, of which one
+/// is 0 in most rows.
+static bool isSlope(tensor::ExtractOp read, Value head) {
   auto isTimesPosition = [&](Operation *user) {
     auto product = dyn_cast<arith::MulFOp>(user);
     return product && (isPosition(product.getLhs()) || isPosition(product.getRhs()));
@@ -158,7 +157,7 @@ static bool mayBeFar(Region &score) {
   auto walked = score.walk([&](Operation *op) {
     bool isFar = isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::PowFOp, math::FPowIOp>(op);
     if (auto read = dyn_cast<tensor::ExtractOp>(op))
-      isFar = isa<FloatType>(read.getType()) && !isSlope(read);
+      isFar = isa<FloatType>(read.getType()) && !isSlope(read, score.getArgument(2));
     APFloat number(0.0);
     if (matchPattern(op, m_ConstantFloat(&number)))
       isFar = number.isFinite() && std::abs(number.convertToDouble()) >= kFar;
