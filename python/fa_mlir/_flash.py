@@ -135,7 +135,7 @@ def find(function, q, k, v, sequences, choices):
            device if device >= 0 else ~get_num_threads(), k.get_device(), v.get_device(), choices)
     if sequences:
         check_sequences(function, sequences)
-        key += (sequences[0] is sequences[1], sequences[2] is sequences[3], *[x is not None and (x.shape, x.stride(), x.get_device())
+        key += (sequences[0] is sequences[1], sequences[2] is sequences[3], *[x is not None and (x.shape, x.stride(), x.get_device(), x.is_meta)
                                                                              for x in sequences])
     known = _launches.get(key)
     if known is None:

@@ -594,8 +594,8 @@ def is_watching():
 
 def are_special(query, key, value):
     """Return whether tensors are not PyTorch's own, have no memory, or are to be looked at for their sign."""
-    return (type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN or query.is_meta
-            or query.is_neg() or key.is_neg() or value.is_neg() or are_nested(query, key, value))
+    return (type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN or query.is_meta or key.is_meta
+            or value.is_meta or query.is_neg() or key.is_neg() or value.is_neg() or are_nested(query, key, value))
 
 
 def are_nested(query, key, value):

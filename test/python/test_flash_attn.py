@@ -591,6 +591,7 @@ class Refused(unittest.TestCase):
             flash_attn.flash_attn_varlen_func(x, x, x[None], offsets.int(), offsets.int(), 4, 4)
         with self.assertRaisesRegex(fa_mlir.Error, r"'t1' \(cu_seqlens_k\)"):  # two sequences of queries, one of keys
             flash_attn.flash_attn_varlen_func(x, x, x, torch.tensor([0, 1, 4]).int(), offsets.int(), 4, 4)
+        flash_attn.flash_attn_varlen_func(x, x, x, offsets.int(), offsets.int(), 4, 4)  # kept, of tensors with memory
         with self.assertRaisesRegex(ValueError, "cu_seqlens_k is on meta and query on cpu; move it there"):
             flash_attn.flash_attn_varlen_func(x, x, x, offsets.int(), offsets.int().to("meta"), 4, 4)
 
@@ -603,6 +604,7 @@ class Refused(unittest.TestCase):
     def test_devices(self):
         x = torch.randn(1, 4, 1, 16)
         meta = lambda y: y.to("meta")
+        flash_attn.flash_attn_func(x, x, x)  # what is kept of this call is of tensors with memory
         for words, call in (
                 ("key is on meta and query on cpu; move it there", lambda: flash_attn.flash_attn_func(x, meta(x), x)),
                 ("query on meta; move it there", lambda: flash_attn.flash_attn_func(meta(x), x, meta(x))),
