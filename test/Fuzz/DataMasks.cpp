@@ -45,12 +45,16 @@ HostTensor DataCapture::make(int64_t batch, int64_t heads, int64_t rows, int64_t
   return HostTensor::zeros(name, dtype, shape);
 }
 
-std::vector<DataCapture> fa_fuzz::makeDataCaptures(Random &random) {
+std::vector<DataCapture> fa_fuzz::makeDataCaptures(Random &random, bool isWide) {
   std::vector<DataCapture> captures;
   auto add = [&](std::vector<std::string> last) -> DataCapture & {
     DataCapture capture;
     capture.name = "data" + std::to_string(captures.size());
     capture.element = random.pick({"i32", "i32", "i32", "i64", "i8", "i1"});
+    if (isWide && last.size() == 1 && (last[0] == "Sk" || random.percent(30))) {
+      capture.isWide = true;
+      capture.element = random.pick({"i64", "i64", "i64", "i32", "i8"});
+    }
     if (random.percent(70))
       capture.dims.push_back("B");
     if (!capture.dims.empty() && random.percent(30))
@@ -74,6 +78,11 @@ std::vector<DataCapture> fa_fuzz::makeDataCaptures(Random &random) {
 
 void DataCapture::draw(HostTensor &tensor, int64_t length, Random random) const {
   int64_t last = tensor.shape.back(), kind = random.below(blockRows ? 3 : 11);
+  int64_t step = 1, base = 0;
+  if (isWide) {
+    step = random.pick({1, 100, 255, 1000, 40000, 70000, 1 << 20});
+    base = random.pick({0, 120, 5000, 32760});
+  }
   for (int64_t first = 0; first < tensor.size(); first += last) {
     int64_t parts = random.between(1, 6), value = random.between(-2, 3);
     std::vector<int64_t> numbers;
@@ -96,7 +105,7 @@ void DataCapture::draw(HostTensor &tensor, int64_t length, Random random) const 
       else if (kind == 8) // extreme ones
         number =
             few ? value : random.pick({INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN, int64_t(0)});
-      numbers.push_back(number);
+      numbers.push_back(kind == 8 ? number : base + number * step);
     }
     if (kind == 9 && last) // a foreign id
       numbers[last / 2] = 99;
@@ -138,6 +147,8 @@ private:
   std::string shifted(const std::string &position);
   std::string read(const DataCapture &capture);
   std::string toIndex(const DataCapture &capture, const std::string &value);
+  std::string cut(const DataCapture &capture, std::string value);
+  std::string number(const DataCapture &capture);
   std::string byData(const DataCapture &capture);
   std::string byPosition();
 
@@ -184,10 +195,46 @@ std::string DataMaskWriter::toIndex(const DataCapture &capture, const std::strin
                 " : " + capture.element + " to index");
 }
 
+/// Return an index from the lowest bits of what was read, or of what is computed from it, which are
+/// too few for it at times.
+std::string DataMaskWriter::cut(const DataCapture &capture, std::string value) {
+  std::string type = capture.element;
+  if (type == "i64" && random.percent(30)) {
+    type = "index";
+    value = define("arith.index_cast " + value + " : i64 to index");
+  }
+  bool isWide = type == "i64" || type == "index";
+  if (random.percent(50)) {
+    std::string op = random.pick({"muli", "muli", "addi", "subi", "xori", "shli"});
+    int64_t by = op == "shli" ? random.pick({1, 3}) : random.pick({3, 7, 100, 127});
+    if (isWide && op != "shli")
+      by = random.pick({100, 5000, 65536, 1000003});
+    std::string constant = define("arith.constant " + std::to_string(by) + " : " + type);
+    value = define("arith." + op + " " + value + ", " + constant + " : " + type);
+  }
+  std::string narrow = isWide          ? random.pick({"i8", "i16", "i32", "i32"})
+                       : type == "i32" ? random.pick({"i8", "i16", "i24"})
+                                       : random.pick({"i4", "i7"});
+  value = define((type == "index" ? "arith.index_cast " : "arith.trunci ") + value + " : " + type +
+                 " to " + narrow);
+  return define((random.percent(75) ? "arith.index_cast " : "arith.index_castui ") + value + " : " +
+                narrow + " to index");
+}
+
+/// Return what is read of a capture as an index, or its lowest bits.
+std::string DataMaskWriter::number(const DataCapture &capture) {
+  std::string value = read(capture);
+  return capture.isWide ? cut(capture, value) : toIndex(capture, value);
+}
+
 /// Return a condition on what is read of a capture, beside another one at times.
 std::string DataMaskWriter::byData(const DataCapture &capture) {
-  std::string value = read(capture);
-  if (capture.blockRows || capture.element == "i1" || random.percent(10)) {
+  if (capture.isWide && random.percent(50)) {
+    std::string bits = number(capture), predicate = random.pick({"eq", "ne", "slt", "sge", "ult"});
+    return compare(predicate, bits, number(random.pick({0, 0, 44, 100, -56, 5000})));
+  }
+  std::string value = capture.isWide ? number(capture) : read(capture);
+  if (!capture.isWide && (capture.blockRows || capture.element == "i1" || random.percent(10))) {
     if (capture.element == "i1")
       return value;
     return compare("ne", value, define("arith.constant 0 : " + capture.element), capture.element);
@@ -195,12 +242,14 @@ std::string DataMaskWriter::byData(const DataCapture &capture) {
   const DataCapture &other = random.pick(captures);
   if (random.percent(60) && !other.blockRows) {
     std::string predicate = random.pick({"eq", "eq", "eq", "eq", "ne", "sle", "sgt", "ult"});
+    if (capture.isWide)
+      return compare(predicate, value, number(other));
     std::string beside = read(other);
     if (other.element == capture.element)
       return compare(predicate, value, beside, capture.element);
     return compare(predicate, toIndex(capture, value), toIndex(other, beside));
   }
-  std::string limit = toIndex(capture, value);
+  std::string limit = capture.isWide ? value : toIndex(capture, value);
   if (random.percent(25)) // as far from the row, or the key
     limit = index(random.pick({"addi", "subi"}), isOfRows(capture) ? "%i" : "%j", limit);
   return compare(random.pick({"sle", "slt", "sgt", "sge"}), isOfRows(capture) ? "%j" : "%i", limit);

@@ -21,6 +21,8 @@ struct DataCapture {
   std::vector<std::string> dims;
   /// How many rows and keys a block has, where the last two sizes are of blocks.
   int64_t blockRows = 0, blockKeys = 0;
+  /// Record whether it holds large numbers, of which the mask takes the lowest bits.
+  bool isWide = false;
 
   std::string type() const;
   /// Return a parameter of an entry.
@@ -28,15 +30,18 @@ struct DataCapture {
   /// Make a tensor of zeros.
   mlir::fa::HostTensor make(int64_t batch, int64_t heads, int64_t rows, int64_t keys) const;
   /// Set integers of a kind that `random` picks: ids that rise or fall, all equal, with a foreign
-  /// one in the middle, in no order, limits of up to `length`, extreme ones, flags, zeros.
+  /// one in the middle, in no order, limits of up to `length`, extreme ones, flags, zeros; of wide
+  /// captures so many times a number.
   void draw(mlir::fa::HostTensor &tensor, int64_t length, Random random) const;
 };
 
 /// Make one to three captures: of rows, of keys, of blocks; of each sequence, each head, or all.
-std::vector<DataCapture> makeDataCaptures(Random &random);
+/// `isWide`: one or more are of large numbers.
+std::vector<DataCapture> makeDataCaptures(Random &random, bool isWide = false);
 
 /// Make the ops of a mask region on b, h, i, j, sq, sk and the captures, each of which is read; the
-/// yield included. They are read at i, j, i + c, i - c and i / c.
+/// yield included. They are read at i, j, i + c, i - c and i / c; what is read, or computed from
+/// it, may be cut to fewer bits than it has.
 std::string makeDataMask(Random &random, const std::vector<DataCapture> &captures);
 
 /// A program of attention with such a mask; maybe a sink, dropout, packed sequences or lengths.

@@ -83,7 +83,7 @@ DataProgram DataEntryWriter::write() {
   std::string op = "fa.attention query(" + operand("q", q) + ")";
   op += " key(" + operand("k", k) + ")";
   op += " value(" + operand("v", v) + ")";
-  program.captures = makeDataCaptures(random);
+  program.captures = makeDataCaptures(random, /*isWide=*/random.percent(20));
   std::string names, region = "%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index";
   for (const DataCapture &capture : program.captures) {
     arguments += ", " + capture.parameter();

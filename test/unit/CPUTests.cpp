@@ -124,6 +124,48 @@ tile.func @f(%y: !tile.view<?x?xi8>, %seed: i64, %offset: i64, %b: index, %h: in
   }
 }
 
+/// Numbers of each row that columns read, of widths that are no whole bytes: a buffer of them would
+/// be written in packed vectors and read element by element.
+TEST(CPU, IntegersOfAnyWidthAreKept) {
+  for (int64_t width : {2, 3, 4, 7, 8, 12, 24, 31, 33, 48, 63}) {
+    std::string type = "i" + std::to_string(width);
+    std::string program = "!row = tensor<70x" + type + ">\n!tile = tensor<70x50x" + type + R"(>
+tile.func @f(%y: !tile.view<?x?xi64>, %from: i64, %t: index) grid affine_map<()[s0] -> (1)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %first = arith.trunci %from : i64 to )" +
+                          type + R"(
+  %n = tile.iota %first : )" +
+                          type + R"( -> !row
+  %c = arith.constant dense<3> : tensor<70xi64>
+  %three = arith.trunci %c : tensor<70xi64> to !row
+  %q = arith.divui %n, %three : !row
+  %all = tile.broadcast %q dim 1 : !row -> !tile
+  %rows = tile.broadcast %n dim 1 : !row -> !tile
+  %sum = arith.addi %all, %rows : !tile
+  %wide = arith.extsi %sum : !tile to tensor<70x50xi64>
+  tile.store %wide, %y[%c0, %c0] dims [0, 1] : tensor<70x50xi64>, !tile.view<?x?xi64>
+  tile.return
+})";
+    for (const char *name : {"native", "avx2"}) {
+      std::unique_ptr<cpu::Executor> executor = compile(program, *cpu::getTarget(name));
+      ASSERT_TRUE(executor) << program;
+      std::vector<int64_t> y(70 * 50);
+      int64_t from = -30, wrong = 0;
+      cpu::ThreadPool pool(1);
+      using cpu::Argument;
+      llvm::Error error = executor->run(
+          "f", {Argument::tensor(y.data(), {70, 50}, {50, 1}), Argument::scalar(from)}, pool);
+      ASSERT_FALSE(static_cast<bool>(error));
+      for (int64_t i = 0; i < 70; ++i) {
+        uint64_t n = (from + i) & llvm::maskTrailingOnes<uint64_t>(width);
+        for (int64_t j = 0; j < 50; ++j)
+          wrong += y[i * 50 + j] != llvm::SignExtend64(n / 3 + n, width);
+      }
+      EXPECT_EQ(wrong, 0) << type << " on " << name;
+    }
+  }
+}
+
 TEST(CPU, WrongCallsAreErrors) {
   std::unique_ptr<cpu::Executor> executor = compile(exp2Program, cpu::getHostTarget());
   ASSERT_TRUE(executor);

@@ -140,40 +140,61 @@ static void chooseDestinations(func::FuncOp func) {
   });
 }
 
-/// Keep as bytes the booleans that are left, because a loop or a branch carries them: the producer
-/// widens them, a user that is no linalg op is refused.
-static LogicalResult storeBooleansAsBytes(func::FuncOp func) {
-  SmallVector<linalg::GenericOp> producers;
-  func.walk([&](linalg::GenericOp op) {
-    if (op.getNumResults() == 1 && isBoolean(op))
-      producers.push_back(op);
-  });
-  for (linalg::GenericOp op : producers) {
-    OpBuilder b(op);
-    auto type = cast<RankedTensorType>(op.getResult(0).getType());
-    auto bytes = type.clone(b.getI8Type());
-    Value empty = tensor::EmptyOp::create(b, op.getLoc(), type.getShape(), b.getI8Type());
-    for (OpOperand &use : op.getResult(0).getUses()) {
-      auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
-      if (!user || !user.isDpsInput(&use))
-        return use.getOwner()->emitError(
-            "tiles of i1 cannot be carried by loops and branches on the cpu; "
-            "carry an i8 and compare it");
-      BlockArgument argument = user.getMatchingBlockArgument(&use);
-      argument.setType(b.getI8Type());
-      OpBuilder inner = OpBuilder::atBlockBegin(user.getBody());
-      auto bit = arith::TruncIOp::create(inner, user.getLoc(), inner.getI1Type(), argument);
-      argument.replaceAllUsesExcept(bit.getResult(), bit);
-    }
-    op.getDpsInitOperand(0)->set(empty);
-    BlockArgument init = op.getBody()->getArguments().back();
-    init.setType(b.getI8Type());
-    auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
-    b.setInsertionPoint(yield);
-    yield->setOperand(0,
-                      arith::ExtUIOp::create(b, op.getLoc(), b.getI8Type(), yield.getOperand(0)));
-    op.getResult(0).setType(bytes);
+/// Return the integers as which a tile lies in memory where they are not its own: of whole bytes,
+/// as vectors of others are packed there and elements are not. Null where they are.
+static IntegerType getTypeInMemory(Type tile) {
+  auto own = dyn_cast<IntegerType>(getElementTypeOrSelf(tile));
+  if (!own)
+    return {};
+  unsigned bits = std::max<unsigned>(8, llvm::PowerOf2Ceil(own.getWidth()));
+  return bits == own.getWidth() ? IntegerType() : IntegerType::get(own.getContext(), bits);
+}
+
+/// Have an argument of a body be as its tile lies in memory; the body sees what it saw before.
+static void widenArgument(BlockArgument argument, IntegerType inMemory) {
+  Type own = argument.getType();
+  argument.setType(inMemory);
+  if (argument.use_empty())
+    return;
+  OpBuilder b = OpBuilder::atBlockBegin(argument.getOwner());
+  auto narrow = arith::TruncIOp::create(b, argument.getLoc(), own, argument);
+  argument.replaceAllUsesExcept(narrow.getResult(), narrow);
+}
+
+/// Keep a result of an op in wider integers: the op widens it, and its users, which are linalg ops,
+/// narrow what they read.
+static LogicalResult widenResult(linalg::GenericOp op, OpResult result, IntegerType inMemory) {
+  auto type = cast<RankedTensorType>(result.getType());
+  for (OpOperand &use : result.getUses()) {
+    auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!user || !user.isDpsInput(&use))
+      return use.getOwner()->emitError()
+             << "tiles of " << type.getElementType()
+             << " cannot be carried by loops and branches on the cpu; carry an " << inMemory
+             << (type.getElementType().isInteger(1) ? " and compare it" : " and truncate it");
+    widenArgument(user.getMatchingBlockArgument(&use), inMemory);
   }
+  OpBuilder b(op);
+  OpOperand *init = op.getDpsInitOperand(result.getResultNumber());
+  init->set(tensor::EmptyOp::create(b, op.getLoc(), type.getShape(), inMemory));
+  widenArgument(op.getMatchingBlockArgument(init), inMemory);
+  OpOperand &yielded = op.getBody()->getTerminator()->getOpOperand(result.getResultNumber());
+  b.setInsertionPoint(yielded.getOwner());
+  yielded.set(arith::ExtUIOp::create(b, op.getLoc(), inMemory, yielded.get()));
+  result.setType(type.clone(inMemory));
+  return success();
+}
+
+/// Keep in whole bytes the integers that are left: booleans that a loop or a branch carries, and
+/// numbers of each row. A user that is no linalg op is refused.
+static LogicalResult storeInBytes(func::FuncOp func) {
+  SmallVector<linalg::GenericOp> producers;
+  func.walk([&](linalg::GenericOp op) { producers.push_back(op); });
+  for (linalg::GenericOp op : producers)
+    for (OpResult result : op.getResults())
+      if (IntegerType inMemory = getTypeInMemory(result.getType()))
+        if (failed(widenResult(op, result, inMemory)))
+          return failure();
   return success();
 }
 
@@ -193,7 +214,7 @@ struct CPUFuseElementwise : fa::impl::CPUFuseElementwiseBase<CPUFuseElementwise>
     }
     fuse(func);
     hoist(func);
-    if (failed(storeBooleansAsBytes(func)))
+    if (failed(storeInBytes(func)))
       return signalPassFailure();
     chooseDestinations(func);
   }

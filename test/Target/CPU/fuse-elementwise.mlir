@@ -27,3 +27,23 @@ tile.func @chain(%x: !tile.view<?x64xf32>, %y: !tile.view<?x64xf32>, %t: index)
   tile.store %p, %y[%t, %c0] dims [0, 1] : tensor<32x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
+
+// Numbers of rows that are computed once lie in memory as whole bytes.
+// CHECK-LABEL: func.func @rows_of_any_width
+tile.func @rows_of_any_width(%y: !tile.view<?x64xi32>, %from: i7, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  // CHECK: %[[ROW:.*]] = linalg.generic {{.*}} iterator_types = ["parallel"]}
+  // CHECK: arith.muli {{.*}} : i7
+  // CHECK: %[[WIDE:.*]] = arith.extui {{.*}} : i7 to i8
+  // CHECK: linalg.yield %[[WIDE]] : i8
+  // CHECK: linalg.generic {{.*}} ins(%[[ROW]] : tensor<32xi8>)
+  // CHECK: arith.trunci {{.*}} : i8 to i7
+  // CHECK: arith.extsi {{.*}} : i7 to i32
+  %n = tile.iota %from : i7 -> tensor<32xi7>
+  %m = arith.muli %n, %n : tensor<32xi7>
+  %w = tile.broadcast %m dim 1 : tensor<32xi7> -> tensor<32x64xi7>
+  %x = arith.extsi %w : tensor<32x64xi7> to tensor<32x64xi32>
+  tile.store %x, %y[%t, %c0] dims [0, 1] : tensor<32x64xi32>, !tile.view<?x64xi32>
+  tile.return
+}

@@ -23,6 +23,8 @@
 // Sound always: what is not understood (captured tensors at i or j, floats)
 // leaves the tile to the mask. If the assumption fails (a captured scalar
 // beyond 32 bits, arithmetic that leaves a narrow type), nothing is skipped.
+// A run over a tile may know numbers that the run over all of the loop's axis
+// does not, as what is read along it: of these it makes an assumption of its own.
 //
 // Requires: the loop leaves what it carries as it is for a tile of hidden
 // scores. Rejects: nothing; a mask outside of such a loop is left as it is, and
@@ -100,12 +102,12 @@ namespace {
 
 /// A tile of the loop, and the mask that is run over it.
 struct Tile {
-  Tile(MaskLoop m, ScalarEmitter &e, const BoxSide &block, BlockLoads &loads, bool assumes)
+  Tile(MaskLoop m, ScalarEmitter &e, const BoxSide &block, BlockLoads &loads)
       : m(m), e(e), apply(m.masks.front()), first(m.loop.getInductionVar()),
         end(e.add(first, m.loop.getStep())), length(apply.getLength(m.axis)),
         ranges(e, block,
                {m.axis, first, e.sub(e.min(end, length), e.constant(1)), length, m.loop.getStep()},
-               /*findsSets=*/false, assumes),
+               /*findsSets=*/false),
         mask(apply, m.loop, ranges, loads) {}
 
   TileTest run();
@@ -143,8 +145,7 @@ TileTest fa::testForIndex(const MaskLoop &m, ScalarEmitter &e, Value index) {
   BlockLoads loads;
   loads.mayReadInLoop = true;
   Value length = ApplyMaskOp(m.masks.front()).getLength(m.blockAxis());
-  return Tile(m, e, {m.blockAxis(), index, index, length, e.constant(1)}, loads, /*assumes=*/true)
-      .run();
+  return Tile(m, e, {m.blockAxis(), index, index, length, e.constant(1)}, loads).run();
 }
 
 /// Do steps 1 and 2.
@@ -161,12 +162,11 @@ MaskFindings fa::analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadIn
   BoxSide block{m.blockAxis(), blockFirst, e.sub(e.min(blockEnd, blockLength), one), blockLength,
                 blockSize};
 
-  MaskRanges all(e, block, {m.axis, zero, e.sub(length, one), length}, /*findsSets=*/true,
-                 /*assumes=*/true);
+  MaskRanges all(e, block, {m.axis, zero, e.sub(length, one), length}, /*findsSets=*/true);
   MaskInterpreter whole(mask, loop, all, loads);
   Verdict verdict = whole.run();
 
-  Tile tile(m, e, block, loads, /*assumes=*/false);
+  Tile tile(m, e, block, loads);
   TileTest test = tile.run();
   if (tile.mask.readsBlocks())
     verdict.whenTrue.tight = false;
@@ -182,8 +182,9 @@ MaskFindings fa::analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadIn
   }
   for (scf::IfOp fallback : getFallbacks(mask.getBody())) {
     Value evaluates = tile.mask.getCondition(fallback.getCondition()).canBeTrue;
-    if (found.assumption)
-      evaluates = e.either(evaluates, e.negate(found.assumption));
+    for (Value assumption : {found.assumption, tile.ranges.getAssumption()})
+      if (assumption)
+        evaluates = e.either(evaluates, e.negate(assumption));
     found.fallback = found.fallback ? e.either(found.fallback, evaluates) : evaluates;
   }
   return found;

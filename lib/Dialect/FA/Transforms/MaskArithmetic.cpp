@@ -255,7 +255,7 @@ Linear MaskRanges::select(const Verdict &condition, const Linear &x, const Linea
 // Widths
 //===----------------------------------------------------------------------===//
 
-Linear MaskRanges::asSigned(const Linear &x, unsigned width) {
+Linear MaskRanges::asSigned(const Linear &x, unsigned width, bool isShown) {
   if (width >= 64)
     return x;
   int64_t least = -(int64_t(1) << (width - 1)), most = -least - 1;
@@ -265,7 +265,7 @@ Linear MaskRanges::asSigned(const Linear &x, unsigned width) {
     return constant(llvm::SignExtend64(x.constant, width));
   if (x.least >= least && x.most <= most)
     return x;
-  if (assumes) {
+  if (!isShown) {
     assume(e.le(e.constant(least), lowest(x)));
     assume(e.le(highest(x), e.constant(most)));
   }

@@ -28,11 +28,21 @@ static bool isNumber(Type type) { return type.isIntOrIndex() && !type.isInteger(
 static unsigned width(Type type) { return type.isIndex() ? 64 : type.getIntOrFloatBitWidth(); }
 
 Linear MaskInterpreter::number(Value value) {
-  return r.asSigned(raw(value), width(value.getType()));
+  const Item item = items[value];
+  unsigned bits = width(value.getType());
+  if (!r.isWholeLoop())
+    return r.asSigned(item.number, bits, loads.shown.contains(value));
+  // A constant is brought into its type, and a run over a tile may not see that it is one.
+  bool wraps = item.number.isConstant() && !llvm::isIntN(bits, item.number.constant);
+  if (!item.isGuessed && !wraps)
+    loads.shown.insert(value);
+  return r.asSigned(item.number, bits);
 }
 
 void MaskInterpreter::set(Value result, const Linear &number) {
-  items[result].number = number.unknown ? r.asSigned(number, width(result.getType())) : number;
+  Item &item = items[result];
+  item.number = number.unknown ? r.asSigned(number, width(result.getType())) : number;
+  item.isGuessed = number.unknown;
 }
 
 void MaskInterpreter::setUnknown(Value result) {
@@ -42,6 +52,15 @@ void MaskInterpreter::setUnknown(Value result) {
     set(result, r.unknown());
   else if (isNumber(result.getType()))
     set(result, unknown);
+}
+
+/// Require that what was read is small, where a run over all of the loop has not done so.
+void MaskInterpreter::require(Value of, Value isSmall) {
+  if (r.isWholeLoop())
+    loads.shown.insert(of);
+  else if (loads.shown.contains(of))
+    return;
+  r.assume(isSmall);
 }
 
 /// Set the result to a scalar that is the same over the box.
@@ -57,7 +76,7 @@ void MaskInterpreter::setScalar(Value result, Value scalar) {
   if (width(type) > 32) {
     // Larger ones are not worth the wider arithmetic: then nothing is skipped.
     Value small = e.both(e.le(e.constant(least), index), e.le(index, e.constant(most)));
-    loop.isDefinedOutsideOfLoop(scalar) ? r.assume(small) : r.assumeHere(small);
+    require(scalar, small);
     index = e.select(small, index, e.constant(0));
   }
   set(result, r.uniform(index, least, most));
@@ -196,14 +215,14 @@ bool MaskInterpreter::runSummarized(tensor::ExtractOp op) {
                         side.most, ArrayRef<int64_t>{summary->least, summary->greatest});
     range = {entries.getLeast(), entries.getGreatest()};
   }
-  int64_t least = -(int64_t(1) << 31), most = -least - 1;
+  int64_t most = llvm::maxIntN(std::min(width(type), 32u)), least = -most - 1;
   Value lo = e.toIndex(range.first), hi = e.toIndex(range.second);
   if (type.isInteger(1))
     least = 0, most = 1;
   if (width(type) > 32) {
     // Larger ones were brought to the ends of 32 bits: nothing is known of them.
     Value small = e.both(e.lt(e.constant(least), lo), e.lt(hi, e.constant(most)));
-    inLoop ? r.assumeHere(small) : r.assume(small);
+    require(range.first, small);
   }
   Linear number = r.range(summary->axis, lo, hi, least, most);
   if (type.isInteger(1))
@@ -451,8 +470,13 @@ void MaskInterpreter::runOp(Operation &op) {
             return isNumber(op.getResult(0).getType()) && numbers ? runNumber(op)
                                                                   : runCondition(op);
           });
-  if (understood)
+  if (understood) {
+    bool isGuessed = llvm::any_of(op.getOperands(),
+                                  [&](Value operand) { return items.lookup(operand).isGuessed; });
+    for (Value result : op.getResults())
+      items[result].isGuessed |= isGuessed;
     return;
+  }
   for (Value result : op.getResults())
     setUnknown(result);
   if (!unknownOp)

@@ -22,6 +22,9 @@ namespace mlir::fa {
 struct BlockLoads {
   DenseMap<Operation *, Value> uniform;
   DenseMap<Operation *, std::pair<Value, Value>> ranges;
+  /// Numbers of the region that fit their types, and scalars that are small, in all of the loop
+  /// where the assumption of the run over it holds. A run over a tile assumes it of others itself.
+  DenseSet<Value> shown;
   /// Say whether what differs along the loop may be read in it, for each tile.
   bool mayReadInLoop = false;
 };
@@ -46,6 +49,9 @@ private:
   struct Item {
     Linear number;
     Verdict condition;
+    /// Record whether something that it is computed from was not known, so that it was taken for
+    /// anything in its type: a run that knows more may have another number, equal modulo 2^N.
+    bool isGuessed = false;
   };
 
   void runBlock(Block &block);
@@ -61,6 +67,7 @@ private:
   bool runExtractOfBlocks(tensor::ExtractOp op);
   Value loadUniform(tensor::ExtractOp op);
   bool runSummarized(tensor::ExtractOp op);
+  void require(Value of, Value isSmall);
   void setScalar(Value result, Value scalar);
   void setUnknown(Value result);
   void set(Value result, const Linear &number);

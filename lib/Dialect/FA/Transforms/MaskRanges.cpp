@@ -28,11 +28,9 @@ int MaskRanges::join(int x, int y) {
 
 static bool fits(Wide value) { return value >= -kMostMagnitude && value <= kMostMagnitude; }
 
-MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets,
-                       bool assumes)
+MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets)
     : e(e), block(block), loop(loop), loopIndex(numberOf(loop.axis)),
-      blockIndex(numberOf(block.axis)), loopLength(loop.length), findsSets(findsSets),
-      assumes(assumes) {
+      blockIndex(numberOf(block.axis)), loopLength(loop.length), findsSets(findsSets) {
   assert(block.axis != loop.axis && "a box has two axes");
   atoms.resize(tile::LinearForm::kRest);
   atoms[loopIndex] = {loop.first, loop.last, 0, kMaxSize, /*inLoop=*/true, kMixed, -1};
@@ -126,11 +124,6 @@ int64_t MaskRanges::step(const Linear &x) const {
 
 Value MaskRanges::asUniform(const Linear &x) {
   return x.unknown || inLoop(x) || move(x) != 0 ? Value() : lowest(x);
-}
-
-void MaskRanges::assume(Value condition) {
-  if (assumes)
-    assumeHere(condition);
 }
 
 //===----------------------------------------------------------------------===//

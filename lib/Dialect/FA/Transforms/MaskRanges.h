@@ -118,10 +118,8 @@ struct BoxSide {
 class MaskRanges {
 public:
   /// `findsSets` asks for the indices of the loop where conditions hold: the loop's side is
-  /// then all of its axis. `assumes`: what must hold at run time for the box is found here, and not
-  /// for a box around it.
-  MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets,
-             bool assumes);
+  /// then all of its axis.
+  MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets);
 
   // Integers.
   Linear constant(int64_t value);
@@ -147,8 +145,8 @@ public:
   Linear extremum(bool minimum, const Linear &x, const Linear &y);
   Linear select(const Verdict &condition, const Linear &x, const Linear &y);
   /// Return what a value of `width` bits is as a signed number, from a number that it
-  /// equals modulo 2^width; may add to `assumption`.
-  Linear asSigned(const Linear &x, unsigned width);
+  /// equals modulo 2^width; may add to `assumption`, unless it `isShown` that the number fits.
+  Linear asSigned(const Linear &x, unsigned width, bool isShown = false);
   /// Return the same as an unsigned number, from its signed value.
   Linear asUnsigned(const Linear &x, unsigned width);
 
@@ -179,9 +177,7 @@ public:
   /// Return a uniform number's value, null if it is none.
   Value asUniform(const Linear &x);
   /// Require what must hold at run time; the assumption is null where nothing must.
-  void assume(Value condition);
-  /// Require it for this box alone.
-  void assumeHere(Value condition) {
+  void assume(Value condition) {
     assumption = assumption ? e.both(assumption, condition) : condition;
   }
   Value getAssumption() const { return assumption; }
@@ -228,7 +224,7 @@ private:
   /// The atoms of the indices of both axes.
   unsigned loopIndex, blockIndex;
   Value loopLength;
-  bool findsSets, assumes;
+  bool findsSets;
   Value assumption;
   std::vector<Atom> atoms;
 };

@@ -111,3 +111,15 @@ StringRef tile::roleOfUse(OpOperand &use) {
   Value result = handedOnAs(use);
   return result ? roleOfValue(result) : roleOf(use.getOwner());
 }
+
+bool tile::staysInRole(Type type) {
+  return isa<RankedTensorType, SlotType, PendingType, RanType>(type);
+}
+
+bool tile::crossesRoles(OpOperand &use) {
+  Operation *from = use.get().getDefiningOp();
+  bool isMarked = from && from->hasAttr(TileDialect::kRoleAttr);
+  if (!isMarked && (!staysInRole(use.get().getType()) || (from && anyRoleHas(from))))
+    return false;
+  return roleOfUse(use) != roleOfValue(use.get());
+}

@@ -36,6 +36,12 @@ StringRef roleOfValue(Value value);
 /// it as their result.
 StringRef roleOfUse(OpOperand &use);
 
+/// Return whether only the role that computes a value of this type has it.
+bool staysInRole(Type type);
+
+/// Return whether the operand is a value of another role than the one that takes it.
+bool crossesRoles(OpOperand &use);
+
 /// Return whether another role reads what the op puts.
 bool isSent(PutValueOp put);
 

@@ -53,10 +53,12 @@ def TileDivideSums : Pass<"tile-divide-sums", "::mlir::tile::FuncOp"> {
     first role that the second one needs, such as P, goes through a ring of two slots. Where that
     would be more than two tiles, products alone do, and both compute what comes of them.
 
+    Whatever takes a tile, a slot or a product that the second role alone has is its own, too.
+
     Requires: rings as `tile-promote-shared` makes them, asynchronous products. Ensures: no op of
-    one role takes a tile or a slot of the other one. Programs without such a loop stay as they
-    are. Rejects: those with several, or in which a role needs something else than a tile of the
-    other one.
+    one role takes a tile or a slot of the other one. Programs stay as they are, with a remark,
+    without such a loop, with several, or where a role would need something of the other one that
+    cannot be sent, such as a tile that the loop carries. Rejects: other numbers of roles.
 
     Numerics: exact.
 

@@ -11,7 +11,8 @@
 //
 //   1. collect what each half of the sums needs of the body; what both need stays with the half
 //      that has fewer products of its own;
-//   2. mark the other half for the second role, and so what is computed of its sums after the loop;
+//   2. mark the other half for the second role, and so all that takes tiles, slots or products that
+//      it alone has, and what is computed of its sums after the loop;
 //   3. let that role get slots that both read as a reader of its own, compute again what comes of
 //      no product, and read all else from a ring that the first role puts it in; where that would
 //      be many tiles, compute again all but products.
@@ -19,8 +20,8 @@
 // It stands before tile-schedule-loop, which orders each role's ops, and tile-assign-roles.
 //
 // A loop of one step is none any more, and one whose steps run under a condition of their own has
-// no sums in each: there one role keeps all, and spills. Rejects: other programs in which it cannot
-// be.
+// no sums in each: there one role keeps all, and spills; so where a role would need of the other
+// one what cannot be sent. Rejects: other numbers of roles than 1 and 2.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,12 +52,18 @@ using OpSet = llvm::SetVector<Operation *>;
 /// A loop and its sums, products that add to what it carries.
 struct Division {
   explicit Division(scf::ForOp loop) : loop(loop), block(*loop.getBody()) {}
+  LogicalResult run(ArrayRef<DotStartOp> sums);
+  /// Return why the loop cannot be divided.
+  StringRef getReason() const { return why; }
+
+private:
   void divide(ArrayRef<DotStartOp> sums);
   LogicalResult share();
   void markAround();
-
-private:
+  LogicalResult check();
+  LogicalResult fail(Operation *op, Value value);
   void addNeeds(Operation *op, OpSet &needs);
+  bool isDivided(Operation *op);
   bool takesSecond(Operation *op);
   bool comesOfProduct(Operation *op);
   bool isSecond(Operation *op) { return mine.contains(op); }
@@ -77,6 +84,7 @@ private:
   /// Record whether it computes all again that comes of products, which would be many tiles to
   /// send.
   bool repeatsAll = false;
+  std::string why;
 };
 
 struct DivideSums : tile::impl::TileDivideSumsBase<DivideSums> {
@@ -92,6 +100,10 @@ static constexpr llvm::StringLiteral kSecond = "second";
 void Division::addNeeds(Operation *op, OpSet &needs) {
   if (!op || op->getBlock() != &block || anyRoleHas(op) || !needs.insert(op))
     return;
+  if (auto get = dyn_cast<GetOp>(op))
+    for (Operation *user : get.getRing().getUsers())
+      if (isa<PutValueOp>(user))
+        addNeeds(block.findAncestorOpInBlock(*user), needs);
   op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
       if (Operation *def = operand.getDefiningOp())
@@ -118,26 +130,32 @@ void Division::divide(ArrayRef<DotStartOp> sums) {
   bool swaps = alone(first, second) > alone(second, first);
   const OpSet &needs = swaps ? first : second, &others = swaps ? second : first;
   for (Operation &op : block.without_terminator())
-    if (!others.contains(&op) && (needs.contains(&op) || takesSecond(&op)))
+    if (isDivided(&op) && !others.contains(&op) && (needs.contains(&op) || takesSecond(&op)))
       mine.insert(&op);
-  for (Operation *op : mine) {
+  for (Operation *op : mine)
     markRole(op, kSecond);
-    if (isa<GetOp>(op))
-      for (Operation *user : op->getUsers())
-        if (isa<ReleaseOp>(user))
-          markRole(user, kSecond);
-  }
 }
 
-/// Return whether the op takes a tile that the second role computes; such as what adds up rows of
-/// it, which no product needs.
+/// Return whether one role runs the op; each may compute scalars of scalars for itself.
+bool Division::isDivided(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        bool stays = llvm::any_of(inner->getOperandTypes(), staysInRole) ||
+                     llvm::any_of(inner->getResultTypes(), staysInRole);
+        return stays ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Return whether the op takes what the second role alone has: a tile that it computes, such as
+/// what adds up rows of it, which no product needs, or a slot that it gets.
 bool Division::takesSecond(Operation *op) {
   return op
       ->walk([&](Operation *inner) {
         bool takes = llvm::any_of(inner->getOperands(), [&](Value value) {
           Operation *def = value.getDefiningOp();
           Operation *at = def ? block.findAncestorOpInBlock(*def) : nullptr;
-          return isa<RankedTensorType>(value.getType()) && at && isSecond(at);
+          return at && isSecond(at);
         });
         return takes ? WalkResult::interrupt() : WalkResult::advance();
       })
@@ -155,6 +173,14 @@ bool Division::comesOfProduct(Operation *op) {
 bool Division::isReadByFirst(GetOp get) {
   return llvm::any_of(get->getUsers(), [](Operation *user) {
     return !isa<ReleaseOp>(user) && roleOf(user) != kSecond;
+  });
+}
+
+/// Return whether the reader gets nowhere else from the ring, where another one would have to, too.
+static bool isOnlyOne(GetOp get) {
+  return llvm::none_of(get.getRing().getUsers(), [&](Operation *user) {
+    auto other = dyn_cast<GetOp>(user);
+    return other && other != get && other.getReader() == get.getReader();
   });
 }
 
@@ -256,6 +282,8 @@ Value Division::computeOwn(Value value) {
     return known;
   Operation *def = value.getDefiningOp();
   if (auto get = dyn_cast<GetOp>(def)) {
+    if (!isOnlyOne(get))
+      return Value();
     own.map(value, getOwn(get).getResult());
   } else if (isRepeated(def)) {
     WalkResult walked = def->walk([&](Operation *inner) {
@@ -290,12 +318,8 @@ LogicalResult Division::share() {
     WalkResult walked = op->walk([&](Operation *inner) {
       for (OpOperand &operand : inner->getOpOperands()) {
         Value value = computeOwn(operand.get());
-        if (!value) {
-          inner->emitOpError() << "takes " << operand.get().getType()
-                               << " of the sums of another role, which cannot be sent; let one "
-                                  "role compute all";
-          return WalkResult::interrupt();
-        }
+        if (!value)
+          return WalkResult(fail(inner, operand.get()));
         operand.set(value);
       }
       return WalkResult::advance();
@@ -304,6 +328,12 @@ LogicalResult Division::share() {
       return failure();
   }
   return success();
+}
+
+LogicalResult Division::fail(Operation *op, Value value) {
+  llvm::raw_string_ostream(why) << "'" << op->getName() << "' takes " << value.getType()
+                                << " of another role, which cannot be sent";
+  return failure();
 }
 
 /// Mark what comes of the second role's sums after the loop, and gets of what it alone reads.
@@ -315,13 +345,13 @@ void Division::markAround() {
     if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
       return WalkResult::advance();
     auto get = dyn_cast<GetOp>(op);
-    bool isIts =
-        get ? llvm::all_of(
-                  get->getUsers(),
-                  [](Operation *user) { return isa<ReleaseOp>(user) || roleOf(user) == kSecond; })
-            : llvm::any_of(op->getOperands(), [](Value value) {
-                return isa<RankedTensorType>(value.getType()) && roleOfValue(value) == kSecond;
-              });
+    bool isIts = get ? llvm::all_of(get->getUsers(),
+                                    [](Operation *user) {
+                                      return isa<ReleaseOp>(user) || roleOf(user) == kSecond;
+                                    })
+                     : llvm::any_of(op->getOperands(), [](Value value) {
+                         return staysInRole(value.getType()) && roleOfValue(value) == kSecond;
+                       });
     if (!isIts)
       return WalkResult::advance();
     markRole(op, kSecond);
@@ -332,6 +362,39 @@ void Division::markAround() {
   });
 }
 
+/// Check that no role takes anything of the other one in the loop, and only what can be sent
+/// around it, and that no two read a ring as one reader.
+LogicalResult Division::check() {
+  auto func = loop->getParentOfType<FuncOp>();
+  WalkResult walked = func.walk([&](Operation *op) {
+    for (OpOperand &use : op->getOpOperands()) {
+      Operation *def = use.get().getDefiningOp();
+      bool isInside = !def || loop->isAncestor(def);
+      if (crossesRoles(use) && (isInside || !canSend(use.get())))
+        return WalkResult(fail(op, use.get()));
+    }
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  for (auto ring : func.getOps<RingOp>()) {
+    llvm::SmallMapVector<uint64_t, StringRef, 2> readers;
+    for (Operation *user : ring->getUsers())
+      if (auto get = dyn_cast<GetOp>(user))
+        if (readers.try_emplace(get.getReader(), roleOf(get)).first->second != roleOf(get))
+          return fail(get, get.getResult());
+  }
+  return success();
+}
+
+LogicalResult Division::run(ArrayRef<DotStartOp> sums) {
+  divide(sums);
+  if (failed(share()))
+    return failure();
+  markAround();
+  return check();
+}
+
 /// Return the products of the body that add to what the loop carries.
 static SmallVector<DotStartOp> sumsOf(scf::ForOp loop) {
   return llvm::to_vector(
@@ -340,35 +403,40 @@ static SmallVector<DotStartOp> sumsOf(scf::ForOp loop) {
       }));
 }
 
+/// Say that one role has all sums, as the program is.
+static void sayUndivided(const Pass &pass, Location loc, StringRef reason) {
+  fa::remarkMissed(pass, loc, "roles")
+      << fa::decision("one role has all sums") << remark::reason("{0}", reason);
+}
+
 void DivideSums::runOnOperation() {
   FuncOp func = getOperation();
   auto roles = func->getAttrOfType<IntegerAttr>(TileDialect::kComputeRolesAttr);
   // Warps that wait for their products have no use for another role.
   if (!roles || roles.getInt() == 1 || !fa::holds<DotStartOp>(func))
     return;
+  if (roles.getInt() != 2) {
+    func.emitError() << TileDialect::kComputeRolesAttr << " is 1 or 2, got " << roles;
+    return signalPassFailure();
+  }
   SmallVector<scf::ForOp> loops;
   func.walk([&](scf::ForOp loop) {
     if (sumsOf(loop).size() >= 2)
       loops.push_back(loop);
   });
-  if (roles.getInt() == 2 && loops.empty()) {
-    fa::remarkMissed(*this, func.getLoc(), "roles")
-        << fa::decision("one role has all sums")
-        << remark::reason("no loop adds up asynchronous products in each of its steps");
-    return;
+  if (loops.size() != 1)
+    return sayUndivided(*this, func.getLoc(),
+                        loops.empty() ? "no loop adds up asynchronous products in each of its steps"
+                                      : "several loops add up asynchronous products");
+  scf::ForOp loop = loops.front();
+  Location loc = loop.getLoc();
+  SmallVector<DotStartOp> sums = sumsOf(loop);
+  OwningOpRef<FuncOp> undivided = func.clone();
+  Division division(loop);
+  if (failed(division.run(sums))) {
+    func.getBody().takeBody(undivided->getBody());
+    return sayUndivided(*this, loc, division.getReason());
   }
-  if (roles.getInt() != 2 || loops.size() != 1) {
-    func.emitError() << TileDialect::kComputeRolesAttr << " is 1, or 2 where one loop has sums of "
-                     << "asynchronous products, got " << roles << " and " << loops.size()
-                     << " such loops";
-    return signalPassFailure();
-  }
-  Division division(loops.front());
-  SmallVector<DotStartOp> sums = sumsOf(loops.front());
-  division.divide(sums);
-  if (failed(division.share()))
-    return signalPassFailure();
-  division.markAround();
-  fa::remarkPassed(*this, loops.front().getLoc(), "roles")
+  fa::remarkPassed(*this, loc, "roles")
       << fa::decision("two roles have the sums of a loop") << remark::metric("sums", sums.size());
 }

@@ -22,9 +22,9 @@
 //   4. order: the first get, and with it those of streams of several slots
 //      that are no other's anchor (one barrier serves all); after an anchor
 //      its puts, the ones needed first in front; other ops as they stood; a
-//      release after the last reader, and right after it the get that is its
-//      anchor, so that the slot is filled early; other gets before their first
-//      reader;
+//      release after the last reader, and right after the last of those that
+//      have a get for their anchor that get, so that slots are filled early;
+//      other gets before their first reader;
 //   5. what a put's indices need is copied to the stage of the put.
 //
 // Where a loop fills its rings in an arm of an if, the arm is scheduled like a
@@ -369,11 +369,18 @@ private:
       return other.get() != &stream && other->anchor == &stream && other->stages == 1;
     });
   }
+  /// Return whether the slot of another stream that is filled again after the get is still read.
+  bool isTooEarly(const Stream &stream) const {
+    return llvm::any_of(body.streams, [&](auto &other) {
+      return other.get() != &stream && other->anchor == &stream && other->distance == 1 &&
+             other->stages == 1 && !released.contains(other.get());
+    });
+  }
 
   Body &body;
   OpBuilder builder;
   int64_t last = 0, next = 0;
-  llvm::SmallPtrSet<Stream *, 4> got;
+  llvm::SmallPtrSet<Stream *, 4> got, released;
 };
 
 } // namespace
@@ -431,18 +438,20 @@ void Numbering::run() {
         wanted.push_back(stream.get());
     emitGets(wanted);
     emit(op, last);
-    SmallVector<Stream *> released;
+    SmallVector<Stream *> done;
     for (auto &stream : body.streams)
       if (stream->lastRead == at) {
         emit(stream->release, last);
-        released.push_back(stream.get());
+        released.insert(stream.get());
+        done.push_back(stream.get());
       }
-    for (Stream *stream : released)
+    for (Stream *stream : done)
       if (stream->anchor == stream && stream->stages == 1)
         emitPut(*stream);
-    for (Stream *stream : released)
+    for (Stream *stream : done)
       if (stream->anchor && stream->distance == 1 && stream->stages == 1 &&
-          !got.contains(stream->anchor) && mayMoveUp(*stream->anchor))
+          !got.contains(stream->anchor) && mayMoveUp(*stream->anchor) &&
+          !isTooEarly(*stream->anchor))
         emitGets({stream->anchor});
   }
   // Indices of which only the copies are used.

@@ -50,11 +50,6 @@ using namespace mlir::tile;
 
 static bool isTile(Type type) { return isa<RankedTensorType>(type); }
 
-/// Return whether only the role that computes a value of this type has it.
-static bool staysInRole(Type type) {
-  return isa<RankedTensorType, SlotType, PendingType, RanType>(type);
-}
-
 namespace {
 /// A role, and what it runs.
 struct Part {
@@ -139,23 +134,18 @@ static LogicalResult sendTiles(FuncOp func) {
   llvm::MapVector<std::pair<Value, StringRef>, SmallVector<OpOperand *>> crossing;
   WalkResult walked = func.walk([&](Operation *op) {
     for (OpOperand &use : op->getOpOperands()) {
+      if (!crossesRoles(use))
+        continue;
       Type type = use.get().getType();
-      Operation *from = use.get().getDefiningOp();
-      if (from && !from->hasAttr(TileDialect::kRoleAttr) &&
-          (anyRoleHas(from) || !staysInRole(type)))
-        continue;
-      if (!from && !staysInRole(type))
-        continue;
-      if (!from)
-        from = use.get().getParentBlock()->getParentOp();
       StringRef role = roleOfUse(use), owner = roleOfValue(use.get());
-      if (owner == role)
-        continue;
-      bool carried = !use.get().getDefiningOp();
+      Operation *from = use.get().getDefiningOp();
+      bool carried = !from;
       if (isTile(type) && !carried) {
         crossing[{use.get(), role}].push_back(&use);
         continue;
       }
+      if (carried)
+        from = use.get().getParentBlock()->getParentOp();
       auto error = op->emitOpError()
                    << "runs in role \"" << role << "\" and takes " << type
                    << (carried ? ", which a loop carries," : "") << " of role \"" << owner
