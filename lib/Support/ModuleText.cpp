@@ -20,8 +20,9 @@ using namespace mlir::fa;
 /// parser's to report: the count only has to be near.
 LogicalResult fa::checkNesting(StringRef text, StringRef name, MLIRContext *context) {
   const StringRef opening = "([{<", closing = ")]}>";
-  if (text.starts_with("ML\xefR")) // bytecode
-    return success();
+  if (text.starts_with("ML\xefR"))
+    return emitError(FileLineColLoc::get(context, name, 1, 1))
+           << "this is MLIR's bytecode, which is not read here; give text (mlir-opt writes it)";
   unsigned open[4] = {}, line = 1;
   size_t lineBegin = 0;
   for (size_t i = 0; i < text.size(); ++i) {

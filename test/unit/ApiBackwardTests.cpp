@@ -307,6 +307,39 @@ TEST(ApiBackward, ComputesTheGradientOfTheSinkAlone) {
   EXPECT_LT(data.error(/*withLse=*/false), 1e-4);
 }
 
+TEST(ApiBackward, TellsAnInputFromAGradient) {
+  fa::Attention spec;
+  spec.headDim = 16;
+  spec.dtype = fa::f32;
+  spec.lse = true;
+  auto x = spec.capture("x", fa::i32, {fa::heads});
+  auto dx = spec.capture("dx", fa::f32, {fa::heads});
+  spec.score = [=](fa::Score s, auto p) { return s * dx(p.h) + fa::Float(x(p.h)); };
+  auto kernel = fa::compileBackward(spec, {});
+  ASSERT_TRUE(kernel) << kernel.error();
+  std::vector<float> values(2 * 9 * 16, 0.5f), results[3], row(2 * 9, 1), slopes(2, 1), ddx(2, NAN);
+  std::vector<int32_t> integers(2, 0);
+  fa::Tensor all = {values.data(), fa::f32, {1, 2, 9, 16}};
+  fa::Backward args;
+  args.q = args.k = args.v = args.o = args.dO = all;
+  args.lse = {row.data(), fa::f32, {1, 2, 9}};
+  fa::Tensor *outputs[] = {&args.dq, &args.dk, &args.dv};
+  for (int i = 0; i < 3; ++i) {
+    results[i].assign(values.size(), NAN);
+    *outputs[i] = {results[i].data(), fa::f32, {1, 2, 9, 16}};
+  }
+  args.captures[0].tensor = {integers.data(), fa::i32, {2}};
+  args.captures[1].tensor = {slopes.data(), fa::f32, {2}};
+  args.dCaptures[1] = {ddx.data(), fa::f32, {2}};
+  std::vector<char> workspace(*kernel->workspaceBytes(args) + 64);
+  args.workspace =
+      reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(workspace.data()) + 63) / 64 * 64);
+  args.workspaceBytes = workspace.size() - 64;
+  fa::Error failed = kernel->backward(nullptr, args);
+  EXPECT_FALSE(failed) << failed.message();
+  EXPECT_FALSE(std::isnan(ddx[0]));
+}
+
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//

@@ -254,6 +254,32 @@ TEST(Api, LeavesOutWhatIsNotAskedFor) {
   EXPECT_FALSE(std::isnan(problem.o[5]));
 }
 
+/// A capture that nothing comes of is given all the same; a bool of C++ stands beside conditions.
+TEST(Api, TakesCapturesThatNothingComesOf) {
+  Problem problem(1, 2, 1, 20, 30, 16);
+  float slopes[2] = {1, -1};
+  bool yes = true;
+  fa::Attention spec = simple(16);
+  auto slope = spec.capture("slope", fa::f32, {fa::heads});
+  spec.mask = [=](auto x) { return (slope(x.h) > 0.0f || yes) && (yes && x.j <= x.i); };
+  auto kernel = fa::compile(spec);
+  ASSERT_TRUE(kernel) << kernel.error();
+  fa::Forward args = problem.forward();
+  args.captures[0].tensor = {slopes, fa::f32, {2}};
+  fa::Error failed = kernel->forward(nullptr, args);
+  EXPECT_FALSE(failed) << failed.message();
+  EXPECT_LT(problem.error([](Place x) { return x.j <= x.i; }, [](double s, Place) { return s; }),
+            1e-5);
+}
+
+TEST(Api, LambdasMayThrow) {
+  fa::Attention spec = simple(16);
+  EXPECT_THROW(
+      spec.mask = [](auto x) -> fa::Bool { throw std::runtime_error("no mask"); },
+      std::runtime_error);
+  EXPECT_EQ(fa::detail::Recorder::current(), nullptr);
+}
+
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//

@@ -82,22 +82,12 @@ public:
       has.dk |= name == "dk";
       has.dv |= name == "dv";
       has.dSink |= takes.sink && name == "dsink";
+      bool isOutput = fa_program_argument(compiled, i).kind == FA_OUTPUT;
       for (size_t c = 0; c < state->captures.size(); ++c)
-        if (name.size() > 1 && name[0] == 'd' && name.substr(1) == state->captures[c].name)
+        if (isOutput && name.size() > 1 && name[0] == 'd' &&
+            name.substr(1) == state->captures[c].name)
           has.captures[c] = std::string(name);
     }
-    // The gradient of a sink alone reads few of the inputs, and is all that reads the sink.
-    unread = {"q", "k", "v"};
-    if (state->sink)
-      unread.push_back("sink");
-    unread.insert(unread.end(), {"query_starts", "key_starts", "query_lengths", "key_lengths"});
-    if (state->dropout)
-      unread.insert(unread.end(), {"p", "seed", "offset"});
-    for (const Kernel::Capture &capture : state->captures)
-      unread.push_back(capture.name);
-    for (size_t i = 0; i < fa_program_num_arguments(compiled); ++i)
-      unread.erase(std::remove(unread.begin(), unread.end(), fa_program_argument(compiled, i).name),
-                   unread.end());
   }
 
   /// Puts the kernels on a stream, as Kernel::forward does.
@@ -150,7 +140,7 @@ private:
     bound.addOptional(has.dSink, "dsink", args.dSink);
     for (size_t i = 0; i < args.dCaptures.size(); ++i)
       bound.addOptional(!has.captures[i].empty(), has.captures[i].c_str(), args.dCaptures[i]);
-    bound.drop(unread);
+    bound.drop(state->unread);
     return bound.wrong ? Error(problem(args)) : Error();
   }
 
@@ -218,8 +208,6 @@ private:
 
   std::shared_ptr<Kernel::State> state;
   Optional has;
-  /// Inputs of the forward that the program does not have.
-  std::vector<std::string> unread;
 };
 
 /// Compiles the backward pass of a spec for a device, or finds it in the cache. The spec has lse,

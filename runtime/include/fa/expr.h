@@ -396,6 +396,11 @@ inline Bool operator&&(const Bool &a, const Bool &b) {
 inline Bool operator||(const Bool &a, const Bool &b) {
   return Bool(detail::record("arith.ori $0, $1 : i1", a.value(), b.value()));
 }
+// A bool of C++ is no operand of the built-in operators here, which a Bool could be, too.
+inline Bool operator&&(const Bool &a, bool b) { return a && Bool(b); }
+inline Bool operator&&(bool a, const Bool &b) { return Bool(a) && b; }
+inline Bool operator||(const Bool &a, bool b) { return a || Bool(b); }
+inline Bool operator||(bool a, const Bool &b) { return Bool(a) || b; }
 inline Bool operator==(const Bool &a, const Bool &b) {
   return Bool(detail::record("arith.cmpi eq, $0, $1 : i1", a.value(), b.value()));
 }

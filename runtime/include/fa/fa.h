@@ -210,8 +210,13 @@ struct Region {
 
 protected:
   template <typename Function> void record(Function function) {
-    detail::Recorder recorder, *outer = detail::Recorder::current();
+    detail::Recorder recorder;
     recorder.serial = detail::Recorder::next();
+    // Also where the function throws.
+    struct Restore {
+      detail::Recorder *outer = detail::Recorder::current();
+      ~Restore() { detail::Recorder::current() = outer; }
+    } restore;
     detail::Recorder::current() = &recorder;
     auto index = [&](const char *name, int which) {
       detail::Value value;
@@ -222,7 +227,6 @@ protected:
     result = function(Position{index("%b", 0), index("%h", 1), index("%i", 2), index("%j", 3),
                                index("%sq", 4), index("%sk", 5)},
                       recorder);
-    detail::Recorder::current() = outer;
     ops = std::move(recorder.ops);
     captures = std::move(recorder.captures);
     problem = std::move(recorder.problem);
@@ -505,13 +509,35 @@ private:
   struct State {
     State(fa_program *compiled, std::vector<Capture> read, Takes takes)
         : program(compiled), captures(std::move(read)), lse(takes.lse), sink(takes.sink),
-          dropout(takes.dropout), inMemory(takes.dropoutInMemory), sequences(takes.sequences) {}
+          dropout(takes.dropout), inMemory(takes.dropoutInMemory), sequences(takes.sequences) {
+      auto takesIf = [&](bool taken, std::initializer_list<const char *> names) {
+        if (taken)
+          unread.insert(unread.end(), names.begin(), names.end());
+      };
+      takesIf(true, {"q", "k", "v"});
+      takesIf(sink, {"sink"});
+      takesIf(sequences.queryStarts, {"query_starts"});
+      takesIf(sequences.keyStarts, {"key_starts"});
+      takesIf(sequences.queryLengths, {"query_lengths"});
+      takesIf(sequences.keyLengths, {"key_lengths"});
+      takesIf(dropout, {"p", "seed", "offset"});
+      for (const Capture &capture : captures)
+        unread.push_back(capture.name);
+      for (size_t i = 0; i < fa_program_num_arguments(program); ++i)
+        unread.erase(
+            std::remove(unread.begin(), unread.end(), fa_program_argument(program, i).name),
+            unread.end());
+    }
     State(const State &) = delete;
     ~State() { fa_program_free(program); }
     fa_program *program;
     std::vector<Capture> captures;
     bool lse, sink, dropout, inMemory;
     Sequences sequences;
+    /// Names of inputs that the program does not have, for it does not read them: what a mask reads
+    /// that is true all the same, or most of them where the gradient of a sink is all that is asked
+    /// for.
+    std::vector<std::string> unread;
   };
   /// A tensor of Attention::sequences, as programs and as C++ name it.
   struct SequencePart {
@@ -604,6 +630,7 @@ private:
     bound.addInputs(*state, args);
     bound.add("o", args.o);
     bound.addOptional(state->lse, "lse", args.lse);
+    bound.drop(state->unread);
     return bound.wrong ? Error(problem(args)) : Error();
   }
 

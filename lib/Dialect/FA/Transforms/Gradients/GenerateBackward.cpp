@@ -292,6 +292,20 @@ void Backward::addFunction() {
   b.setInsertionPointToEnd(body);
 }
 
+/// Return whether these are the axes that the dimensions of a capture of floats count as that has
+/// no names for them: the last ones of (B, Hq, Sq, Sk), or a head. Others may be of any size.
+static bool countsAs(ArrayRef<Axis> axes) {
+  static constexpr Axis kAxes[] = {Axis::b, Axis::h, Axis::rows, Axis::keys};
+  if (axes.size() > std::size(kAxes))
+    return false;
+  auto last =
+      axes.size() == 1 ? ArrayRef(kAxes).slice(1, 1) : ArrayRef(kAxes).take_back(axes.size());
+  return llvm::all_of(llvm::zip_equal(axes, last), [](auto pair) {
+    auto [axis, usual] = pair;
+    return axis == usual || axis == Axis::one;
+  });
+}
+
 /// Name the sizes of arguments, so that a launch checks that they agree.
 void Backward::nameSizes() {
   auto name = [&](Value value, ArrayRef<StringRef> dims) {
@@ -309,11 +323,11 @@ void Backward::nameSizes() {
   for (const Result &result : results) {
     if (result.sums.size() != 1 || result.hasProducts() || result.sums.front().isScatter())
       continue;
-    SmallVector<StringRef> dims;
-    for (Axis axis : result.sums.front().getAxes())
-      dims.push_back(sizeName(axis));
-    if (!dims.empty())
-      name(backward.getArgument(result.argument), dims);
+    ArrayRef<Axis> axes = result.sums.front().getAxes();
+    if (axes.empty() || !countsAs(axes))
+      continue;
+    name(backward.getArgument(result.argument),
+         llvm::map_to_vector(axes, [](Axis axis) { return sizeName(axis); }));
   }
 }
 
