@@ -75,19 +75,25 @@ static bool isCarriedOn(scf::ForOp loop) {
   });
 }
 
-/// Give what loops around others carry a fill of its own where a fill has other uses. A loop in a
-/// loop writes its init in place, and the analysis finds no order for other reads of it.
+/// Give a fill of its own to an operand where the fill has other uses.
+static void separateFill(OpOperand &init) {
+  auto fill = init.get().getDefiningOp<linalg::GenericOp>();
+  if (!fill || !fill.getInputs().empty() || fill->hasOneUse())
+    return;
+  OpBuilder builder(init.getOwner());
+  init.set(builder.clone(*fill)->getResult(0));
+}
+
+/// Give what loops around others carry fills of their own, and what products are added to. A loop
+/// in a loop writes its init in place, and the analysis finds no order for other reads of it; a
+/// product's would be copied.
 static void separateInits(ModuleOp module) {
-  module.walk([](scf::ForOp loop) {
-    if (!isCarriedOn(loop))
-      return;
-    for (OpOperand &init : loop.getInitsMutable()) {
-      auto fill = init.get().getDefiningOp<linalg::GenericOp>();
-      if (!fill || !fill.getInputs().empty() || fill->hasOneUse())
-        continue;
-      OpBuilder builder(loop);
-      init.set(builder.clone(*fill)->getResult(0));
-    }
+  module.walk([](Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && isCarriedOn(loop))
+      for (OpOperand &init : loop.getInitsMutable())
+        separateFill(init);
+    if (auto product = dyn_cast<linalg::MatmulOp>(op))
+      separateFill(*product.getDpsInitOperand(0));
   });
 }
 

@@ -17,7 +17,8 @@ def CPUFuseElementwise : Pass<"cpu-fuse-elementwise", "::mlir::func::FuncOp"> {
     the producer is a broadcast, a constant or an index computation; else where
     it has one use), hoists what a loop does not change, and lets every
     elementwise op overwrite an operand that it reads at the same place, which
-    bufferization then checks.
+    bufferization then checks. Integers that are no whole bytes wide, and
+    booleans, lie in memory as wider ones.
 
     Requires: `convert-tile-to-linalg`. Ensures: one pass over memory per chain
     of elementwise ops.
@@ -71,11 +72,13 @@ def CPUVectorize : Pass<"cpu-vectorize", "::mlir::func::FuncOp"> {
     What: cuts every `linalg` op into loops over register tiles (products
     dot-rows x dot-columns x 1, elementwise rows of 4 vectors, transposes
     lanes x lanes) and a remainder of static size each; vectorizes them; moves
-    the accumulators of products out of their loops.
+    the accumulators of products out of their loops. Sums that begin with a fill
+    begin with it in registers, and long ones from 0 on are added up in parts of
+    16 products: half the rounding error.
 
     Requires: `cpu-bufferize`. Ensures: no `linalg` op is left.
 
-    Numerics: reassociates sums along rows.
+    Numerics: reassociates sums along rows, and of products.
 
     Example (`test/Target/CPU/vectorize.mlir`): a product's inner loop carries
     its accumulators.
