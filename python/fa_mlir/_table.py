@@ -258,9 +258,9 @@ class Translator:
 
     @staticmethod
     def binary(of_integers, of_floats, of_bools=None):
-        """Return an operation of two values by the names in `arith`."""
+        """Return an operation of two values by the names in `arith`; None where it is none for their type."""
         def emit(self, type, x, y):
-            name = {"index": of_integers, "i1": of_bools or of_integers}.get(type, of_floats)
+            name = {"index": of_integers, "i1": of_bools}.get(type, of_floats)
             return "arith.%s %s, %s : %s" % (name, x, y, type)
         return emit
 
@@ -277,23 +277,23 @@ class Translator:
 # Functions of `math` that the compiler has for f64.
 OF_FLOAT64 = ("sqrt", "rsqrt", "floor", "ceil", "trunc", "roundeven", "copysign")
 _binary, _math, _T = Translator.binary, Translator.math, Translator
+# ATen's name -> that of `arith`, for integers and bools alike.
+BITWISE = {"bitwise_and": "andi", "bitwise_or": "ori", "bitwise_xor": "xori", "__and__": "andi", "__or__": "ori", "__xor__": "xori"}
 # ATen's name -> operation on values of the result's dtype.
 ARITHMETIC = {
     "add": _binary("addi", "addf", "ori"), "sub": _binary("subi", "subf"), "mul": _binary("muli", "mulf", "andi"),
     "minimum": _binary("minsi", "minimumf", "andi"), "maximum": _binary("maxsi", "maximumf", "ori"),
     "floor_divide": _T.floor_divide, "remainder": _T.remainder, "fmod": _T.truncated_remainder,
     "abs": _T.absolute, "neg": _T.negate, "sign": _T.sign, "sgn": _T.sign, "relu": _T.relu,
-    "bitwise_and": _binary("andi", None), "bitwise_or": _binary("ori", None), "bitwise_xor": _binary("xori", None),
-    "__and__": _binary("andi", None), "__or__": _binary("ori", None), "__xor__": _binary("xori", None),
+    **{name: _binary(op, None, op) for name, op in BITWISE.items()},
     "__lshift__": _binary("shli", None), "__rshift__": _binary("shrsi", None),
     "bitwise_left_shift": _binary("shli", None), "bitwise_right_shift": _binary("shrsi", None),
     "clamp_min": _binary("maxsi", "maximumf", "ori"), "clamp_max": _binary("minsi", "minimumf", "andi"),
     "fmax": _binary("maxsi", "maxnumf", "ori"), "fmin": _binary("minsi", "minnumf", "andi"),
 }
 # Those of bits, which floats have none for, and those of bools.
-OF_BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__",
-           "bitwise_left_shift", "bitwise_right_shift")
-OF_BOOLS = ("add", "mul", "minimum", "maximum", "clamp_min", "clamp_max", "fmax", "fmin", "sign", "sgn", *OF_BITS[:7])
+OF_BITS = (*BITWISE, "bitwise_not", "__lshift__", "__rshift__", "bitwise_left_shift", "bitwise_right_shift")
+OF_BOOLS = ("add", "mul", "minimum", "maximum", "clamp_min", "clamp_max", "fmax", "fmin", "sign", "sgn", "bitwise_not", *BITWISE)
 # ATen's name -> operation on floats: of half precision computed in f32 and rounded.
 FUNCTIONS = {
     "sigmoid": _T.sigmoid, "reciprocal": _T.reciprocal, "round": _math("roundeven"), "pow": _math("powf"),

@@ -364,23 +364,18 @@ private:
   static bool mayMoveUp(const Stream &stream) {
     return stream.anchor || (!stream.stored && stream.slice.empty());
   }
-  bool isAnchor(const Stream &stream) const {
+  /// Return whether the only slot of another such stream is filled again after the get.
+  bool isAnchor(const Stream &stream, function_ref<bool(const Stream &)> such) const {
     return llvm::any_of(body.streams, [&](auto &other) {
-      return other.get() != &stream && other->anchor == &stream && other->stages == 1;
-    });
-  }
-  /// Return whether the slot of another stream that is filled again after the get is still read.
-  bool isTooEarly(const Stream &stream) const {
-    return llvm::any_of(body.streams, [&](auto &other) {
-      return other.get() != &stream && other->anchor == &stream && other->distance == 1 &&
-             other->stages == 1 && !released.contains(other.get());
+      return other.get() != &stream && other->anchor == &stream && other->stages == 1 &&
+             such(*other);
     });
   }
 
   Body &body;
   OpBuilder builder;
   int64_t last = 0, next = 0;
-  llvm::SmallPtrSet<Stream *, 4> got, released;
+  llvm::SmallPtrSet<Stream *, 4> got;
 };
 
 } // namespace
@@ -424,7 +419,8 @@ void Numbering::run() {
   SmallVector<Stream *> early;
   for (auto &stream : body.streams) {
     bool first = stream == body.streams.front();
-    if (stream->anchor && (first || (stream->stages > 1 && !isAnchor(*stream))))
+    if (stream->anchor &&
+        (first || (stream->stages > 1 && !isAnchor(*stream, [](auto &) { return true; }))))
       early.push_back(stream.get());
   }
   // A first get whose put is before it stays where its indices are known.
@@ -438,20 +434,22 @@ void Numbering::run() {
         wanted.push_back(stream.get());
     emitGets(wanted);
     emit(op, last);
-    SmallVector<Stream *> done;
+    SmallVector<Stream *> released;
     for (auto &stream : body.streams)
       if (stream->lastRead == at) {
         emit(stream->release, last);
-        released.insert(stream.get());
-        done.push_back(stream.get());
+        released.push_back(stream.get());
       }
-    for (Stream *stream : done)
+    for (Stream *stream : released)
       if (stream->anchor == stream && stream->stages == 1)
         emitPut(*stream);
-    for (Stream *stream : done)
+    auto isStillRead = [&](const Stream &stream) {
+      return stream.distance == 1 && stream.lastRead > at;
+    };
+    for (Stream *stream : released)
       if (stream->anchor && stream->distance == 1 && stream->stages == 1 &&
           !got.contains(stream->anchor) && mayMoveUp(*stream->anchor) &&
-          !isTooEarly(*stream->anchor))
+          !isAnchor(*stream->anchor, isStillRead))
         emitGets({stream->anchor});
   }
   // Indices of which only the copies are used.
