@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fnmatch.h>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -35,6 +36,7 @@ static const char kHelp[] =
   --threads=N         tests at a time; compiling and the reference take the CPU
   --seed=N            random programs from the N-th on (default 0)
   --seconds=N         begin no test after N seconds; the others count as skipped
+  --from=N            leave out the first N - 1 tests, which an earlier run had time for
   --timeout=SECONDS   give up on a test that hangs (default 300)
   --verbose           print every failure, not the first 20 alone
 
@@ -48,7 +50,7 @@ struct Options {
   Target target;
   std::string filter;
   bool list = false, requireDevice = false, verbose = false;
-  int threads = 0, timeout = 300, seconds = 0, seed = 0, part = 1, parts = 1;
+  int threads = 0, timeout = 300, seconds = 0, seed = 0, from = 1, part = 1, parts = 1;
 };
 
 /// Runs tests on threads and prints what fails.
@@ -60,7 +62,7 @@ public:
 
 private:
   void work();
-  llvm::Error runTest(const Test &test);
+  llvm::Error runTest(size_t test);
   void finish(size_t test, llvm::Error result);
 
   static constexpr int kShown = 20;
@@ -72,6 +74,8 @@ private:
   // For those that run alone, which stand after the others.
   std::condition_variable idle;
   size_t next = 0, finished = 0;
+  // The first test for which there was no time.
+  size_t firstLate = std::numeric_limits<size_t>::max();
   int passed = 0, failed = 0, skipped = 0;
   std::map<size_t, Clock::time_point> running;
   // Reasons for skipping, and how many tests have each.
@@ -98,11 +102,14 @@ void Runner::finish(size_t test, llvm::Error result) {
   idle.notify_all();
 }
 
-llvm::Error Runner::runTest(const Test &test) {
-  if (options.seconds && Clock::now() - start > std::chrono::seconds(options.seconds))
+llvm::Error Runner::runTest(size_t test) {
+  if (options.seconds && Clock::now() - start > std::chrono::seconds(options.seconds)) {
+    std::lock_guard<std::mutex> lock(mutex);
+    firstLate = std::min(firstLate, test);
     return llvm::createStringError(std::string(kSkipped) +
                                    "not begun within --seconds=" + std::to_string(options.seconds));
-  return test.body(options.target);
+  }
+  return tests[test].body(options.target);
 }
 
 void Runner::work() {
@@ -117,7 +124,7 @@ void Runner::work() {
         idle.wait(lock, [&] { return finished == mine; });
       running[mine] = Clock::now();
     }
-    finish(mine, runTest(tests[mine]));
+    finish(mine, runTest(mine));
   }
 }
 
@@ -146,6 +153,8 @@ int Runner::run() {
     std::printf("... and %d more\n", failed - kShown);
   for (auto &[reason, count] : reasons)
     std::printf("skipped %d: %s\n", count, reason.c_str());
+  if (firstLate < tests.size())
+    std::printf("--from=%zu begins where time ran out\n", options.from + firstLate);
   std::printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
   return failed;
 }
@@ -176,15 +185,15 @@ static bool parse(int argc, char **argv, Options &options) {
     size_t equals = text.find('=');
     std::string name = text.substr(0, equals),
                 value = equals == std::string::npos ? "" : text.substr(equals + 1);
-    auto number = [&](int &place, int most) {
+    auto number = [&](int &place, int most, int least = 1) {
       char *end;
       long parsed = std::strtol(value.c_str(), &end, 10);
-      bool good = !value.empty() && !*end && parsed >= 1 && parsed <= most;
+      bool good = !value.empty() && !*end && parsed >= least && parsed <= most;
       if (good)
         place = static_cast<int>(parsed);
       else
-        std::fprintf(stderr, "fa-test-gpu: %s takes 1 to %d, got '%s'\n", name.c_str(), most,
-                     value.c_str());
+        std::fprintf(stderr, "fa-test-gpu: %s takes %d to %d, got '%s'\n", name.c_str(), least,
+                     most, value.c_str());
       return good;
     };
     bool flag = equals == std::string::npos;
@@ -209,10 +218,13 @@ static bool parse(int argc, char **argv, Options &options) {
       if (!number(options.timeout, 86400))
         return false;
     } else if (name == "--seed" && !flag) {
-      if (!number(options.seed, 1000000000))
+      if (!number(options.seed, 1000000000, 0))
         return false;
     } else if (name == "--seconds" && !flag) {
       if (!number(options.seconds, 86400))
+        return false;
+    } else if (name == "--from" && !flag) {
+      if (!number(options.from, 1000000000))
         return false;
     } else if (name == "--part" && !flag) {
       if (!readPart(value, options)) {
@@ -272,6 +284,12 @@ int main(int argc, char **argv) {
                  options.filter.c_str());
     return 2;
   }
+  if (static_cast<size_t>(options.from) > tests.size()) {
+    std::fprintf(stderr, "fa-test-gpu: --from=%d lies behind the last of %zu tests\n", options.from,
+                 tests.size());
+    return 2;
+  }
+  tests.erase(tests.begin(), tests.begin() + options.from - 1);
   if (options.list) {
     for (const Test &test : tests)
       std::printf("%s\n", test.name.c_str());
