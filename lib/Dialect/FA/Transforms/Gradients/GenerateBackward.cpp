@@ -477,6 +477,9 @@ static bool isFinite(Value value, Value dx, llvm::SmallDenseSet<Value> &known) {
     return true;
   if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
     return !value.getType().isF16();
+  if (auto quotient = dyn_cast_or_null<arith::DivFOp>(op))
+    return matchPattern(quotient.getRhs(), m_ConstantFloat(&number)) && number.isNormal() &&
+           isFinite(quotient.getLhs(), dx, known);
   return isa_and_nonnull<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::ExtFOp,
                          arith::TruncFOp, arith::SelectOp, math::AbsFOp, math::FmaOp>(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) {

@@ -323,3 +323,25 @@ func.func @sink(%q: tensor<?x8x?x64xbf16> {fa.name = "q"}, %k: tensor<?x2x?x64xb
     : (tensor<?x8x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<8xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>)
   return %o, %lse : tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>
 }
+
+// -----
+
+// A derivative that is divided by a constant stays finite: nothing is cleared in rows whose scores are all -inf.
+
+// CHECK-LABEL: func.func @capped_backward(
+// CHECK:         weights {
+// CHECK-NOT:       arith.select
+// CHECK:           fa.yield
+func.func @capped(%q: tensor<?x?x?x64xf32> {fa.name = "q"}, %k: tensor<?x?x?x64xf32> {fa.name = "k"},
+                  %v: tensor<?x?x?x64xf32> {fa.name = "v"})
+    -> (tensor<?x?x?x64xf32> {fa.name = "o"}, tensor<?x?x?xf32> {fa.name = "lse"}) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %c = arith.constant 30.0 : f32
+    %x = arith.divf %s, %c : f32
+    %t = math.tanh %x : f32
+    %y = arith.mulf %t, %c : f32
+    fa.yield %y : f32
+  } : (tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>) -> (tensor<?x?x?x64xf32>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x64xf32>, tensor<?x?x?xf32>
+}
