@@ -38,15 +38,20 @@ def run_compiler(command, text="", remarks=False):
     return run.stderr if remarks else run.stdout
 
 
-def report_entry(compiler, text, target, device, shape, choices):
-    """What the report says of the entry of `text` at `shape` (B, Hq, Hk, Sq, Sk) on `device`, or None where it does not
-    know one of the choices."""
-    if any(name not in OPTIONS for name in choices):
+def flags_of(choices, backward):
+    """What fa-opt takes for the choices of a program, or of its gradients."""
+    return ["--backward"] * backward + [FLAGS[name] if name in FLAGS else OPTIONS[name] + str(value)
+                                        for name, value in choices.items()]
+
+
+def report_entry(compiler, text, target, device, shape, choices, backward=False):
+    """What the report says of the entry of `text`, or of its gradients, at `shape` (B, Hq, Hk, Sq, Sk) on `device`, or None
+    where it does not know one of the choices."""
+    if any(name not in OPTIONS and not (backward and name in FLAGS) for name in choices):
         return None
     command = [compiler, "-", "--emit=report", "--report-json", "--target=" + target,
-               "--report-device=" + device, "--shape=" + ",".join(map(str, shape))]
-    command += [OPTIONS[name] + str(value) for name, value in choices.items()]
-    return json.loads(run_compiler(tuple(command), text))["entries"][0]
+               "--report-device=" + device, "--shape=" + ",".join(map(str, shape)), *flags_of(choices, backward)]
+    return json.loads(run_compiler(tuple(command), text))["entries"][-1 if backward else 0]
 
 
 def report_cost(*question):
@@ -59,8 +64,8 @@ def block_and_step(compiler, text, target, device, shape, choices, backward):
     """-> (rows of a block, keys of a step), or keys and rows in a backward, whose blocks of keys these are; None where
     it is not known. On Hopper the rows of a forward are those of a warpgroup, which leaves out steps that only others need."""
     if backward:
-        command = [compiler, "-", "--target=" + target, "--backward", "--remarks=gpu-choose-block-tiles", "-o", os.devnull]
-        command += [FLAGS[name] if name in FLAGS else OPTIONS[name] + str(value) for name, value in choices.items()]
+        command = [compiler, "-", "--target=" + target, "--remarks=gpu-choose-block-tiles", "-o", os.devnull,
+                   *flags_of(choices, backward)]
         said = re.search(r"tiles of (\d+) rows and (\d+) keys for \d+ warps in @\w+_keys", run_compiler(tuple(command), text, True))
         return said and (int(said[2]), int(said[1]))
     entry = report_entry(compiler, text, target, device, shape, choices)
@@ -68,9 +73,9 @@ def block_and_step(compiler, text, target, device, shape, choices, backward):
     return (64 if target.startswith("sm_90") else tiles[-1]["m"], tiles[-1]["n"]) if tiles else None
 
 
-def estimate(compiler, text, target, device, shape, choices):
-    """Seconds of one launch, or None where the report has none."""
-    cost = report_cost(compiler, text, target, device, shape, choices)
+def estimate(compiler, text, target, device, shape, choices, backward=False):
+    """Seconds of one launch of the entry, or of its gradients, or None where the report has none."""
+    cost = report_cost(compiler, text, target, device, shape, choices, backward)
     return cost and cost["seconds"] and cost["seconds"]["estimate"]
 
 
@@ -86,8 +91,7 @@ def visited(compiler, text, target, device, shape, choices, visible):
 
 def code_of(compiler, text, target, choices, backward):
     """The kernels in PTX that a launch of the entry of `text`, or of its gradients, runs."""
-    command = [compiler, "-", "--emit=ptx", "--target=" + target] + ["--backward"] * backward
-    command += [FLAGS[name] if name in FLAGS else OPTIONS[name] + str(value) for name, value in choices.items()]
+    command = [compiler, "-", "--emit=ptx", "--target=" + target, *flags_of(choices, backward)]
     kernels = run_compiler(tuple(command), text).split(".visible .entry ")[1:]
     return [kernel for kernel in kernels if ("_backward" in re.match(r"\w+", kernel)[0]) == backward]
 

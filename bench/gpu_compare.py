@@ -218,8 +218,7 @@ def ask_reports(compiler, options, section, name, d, n):
     ratios, seconds, failed = {}, {}, {}
     # A report of sequences in a row is of as many of their mean.
     each = len(case.lengths(n)) if case.packed else 1
-    # The reports are of forwards.
-    for variant in section.variant if compiler and (section.base or not section.backward) else ():
+    for variant in section.variant if compiler else ():
         if section.ablation and variant:
             continue
         label = label_of(variant)
@@ -232,6 +231,8 @@ def ask_reports(compiler, options, section, name, d, n):
                     ratios[label] = visits(case, n, *tiles, section.backward) / case.visible(n)
                 continue
             if section.backward:
+                # Masks by data show more than the report knows of.
+                seconds[label] = None if case.visits or case.lengths else estimate(*question, backward=True)
                 continue
             ratio = visited(*question, flops_of(section, name, d, n))
             if ratio is not None:

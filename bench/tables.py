@@ -287,19 +287,26 @@ def ablation(rows):
     return lines[:-1] + reasons(rows)
 
 
+def of_program(row):
+    section = row.get("section", "")
+    if section.startswith("backward"):
+        return "deterministic gradients" if section == "backward-det" else "gradients"
+    return "forward" if row["lse"] else "forward without LSE"
+
+
 def estimates(rows):
     """Measured over estimated time of ours; of what was measured twice, the first."""
     first = {}
     for row in rows:
         if row.get("estimated_tflops", {}).get("ours") and "ours" in row["tflops"]:
-            first.setdefault((*of_case(row), row["n"], row["lse"]), row)
+            first.setdefault((*of_case(row), row["n"], of_program(row)), row)
     if not first:
         return []
     ratio = lambda row: row["estimated_tflops"]["ours"] / row["tflops"]["ours"]
     ratios = [ratio(row) for row in first.values()]
     return ["Time measured over time estimated, from %.2f to %.2f:" % (min(ratios), max(ratios)), ""] + by_length(
-        list(first.values()), lambda row: (*of_case(row), "on" if row["lse"] else "off"),
-        ("d", "case", "LSE"), lambda row: number(ratio(row)))
+        list(first.values()), lambda row: (*of_case(row), of_program(row)),
+        ("d", "case", "of"), lambda row: number(ratio(row)))
 
 
 def orders(rows):

@@ -17,6 +17,10 @@
 //   take turns: their sum. Shared memory is read by other instructions of the warps, into
 //   registers, which overlaps both.
 //
+// Where warps hand tiles to each other in each step (dS of the fused gradients, P between two
+// roles), all of them meet there, and nothing of one fills the gaps of another: products and
+// softmax take turns, and without wgmma shared memory does, too.
+//
 // The last wave of work tiles does not fill the machine. Where they are equally long
 // it takes as long as a full one; where they are not, the longest come first, and
 // the shortest fill the gaps: half of the loss. Less than one wave takes as long as one.
@@ -78,8 +82,11 @@ KernelTime fa::estimateTime(const KernelCost &cost, const ProductScheme &scheme,
   time.sharedMemory = cost.operandBytes / machine.sharedBytes / clocks;
   time.memory = compulsory / machine.memory;
   double softmax = std::hypot(time.special, time.arithmetic);
-  double together = async ? std::hypot(std::max(time.tensorCores, time.sharedMemory), softmax)
-                          : std::hypot(time.tensorCores + softmax, time.sharedMemory);
+  double products = async ? std::max(time.tensorCores, time.sharedMemory) : time.tensorCores;
+  double together =
+      async ? std::hypot(products, softmax) : std::hypot(products + softmax, time.sharedMemory);
+  if (scheme.handsOver)
+    together = products + softmax + (async ? 0 : time.sharedMemory);
   if (double waves = cost.workTiles / machine.multiprocessors; waves >= 1)
     together *= 1 + (std::ceil(waves) - waves) / (2 * waves);
   else if (waves > 0)

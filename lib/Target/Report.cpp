@@ -183,7 +183,7 @@ static FailureOr<CostFacts> findCost(ModuleOp module, const Manifest &manifest,
   for (const ManifestKernel &kernel : manifest.kernels()) {
     ProductScheme scheme;
     if (auto found = options.schedules.find(kernel.name); found != options.schedules.end())
-      scheme = {found->second.asyncProducts, found->second.warps};
+      scheme = {found->second.asyncProducts, found->second.warps, found->second.handsOver};
     auto work = countKernel(module.lookupSymbol<tile::FuncOp>(kernel.name), manifest, kernel,
                             shapes, scheme);
     if (!work)

@@ -65,6 +65,9 @@ static ScheduleDetails describe(tile::FuncOp kernel) {
       details.roles.push_back({role.getName().str(), static_cast<int64_t>(role.getWarps()),
                                static_cast<int64_t>(role.getRegisters())});
     details.asyncProducts |= isa<tile::DotStartOp>(op);
+    if (auto loop = isa<tile::WriteOp>(op) ? op->getParentOfType<scf::ForOp>() : scf::ForOp())
+      details.handsOver |=
+          llvm::any_of(*loop.getBody(), llvm::IsaPred<tile::DotOp, tile::DotStartOp>);
     auto ring = dyn_cast<tile::RingOp>(op);
     if (!ring)
       return;

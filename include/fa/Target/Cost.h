@@ -19,6 +19,8 @@ struct ProductScheme {
   bool async = true;
   /// That share the rows of a tile.
   int64_t warps = 4;
+  /// Which hand tiles to each other through shared memory in each step, so that they meet there.
+  bool handsOver = false;
 
   /// Return the rows of `rows` that one reading of the other operand from shared memory serves: the
   /// 64 of wgmma, or those of one warp, which reads it into its registers.

@@ -49,6 +49,8 @@ struct ScheduleDetails {
   int64_t warps = 0, sharedBytes = 0, sharedLimit = 0;
   /// Products by wgmma, else by mma.sync.
   bool asyncProducts = false;
+  /// Warps hand tiles to each other through shared memory in the steps of the products.
+  bool handsOver = false;
   /// Count registers of a thread, and its bytes in local memory: spills and arrays.
   std::optional<int64_t> registers, localBytes;
   /// Who counted them, "ptxas" or "the driver", or why nobody did.

@@ -13,12 +13,16 @@ library = os.path.join(os.path.dirname(os.path.dirname(compiler)), "lib", "libfa
 assert estimate.find_compiler(library) == compiler, (library, compiler)
 with open(program) as file:
     text = file.read()
-ask = lambda target, device, **choices: estimate.estimate(
-    compiler, text, target, device, (2, 16, 16, 8192, 8192), choices)
+ask = lambda target, device, backward=False, **choices: estimate.estimate(
+    compiler, text, target, device, (2, 16, 16, 8192, 8192), choices, backward)
 flops = 4 * 2 * 16 * 128 * 8192 * 8192 / 2
 # Measured on an H200, 641 and 322 TFLOP/s; within 20 %.
 for target, measured in ("sm_90a", 641e12), ("sm_80", 322e12):
     assert 0.8 < flops / ask(target, "NVIDIA H200") / measured < 1.2, (target, ask(target, "NVIDIA H200"))
+# Gradients, fused, on an H200, and split, on an H100, 570 and 502 TFLOP/s of five products: within 15 %.
+for device, measured, choices in ("NVIDIA H200", 570e12, {}), ("NVIDIA H100 80GB HBM3", 502e12, {"deterministic": 1}):
+    took = ask("sm_90a", device, backward=True, **choices)
+    assert 1 / 1.15 < 2.5 * flops / took / measured < 1.15, (device, took)
 # An A100 is slower.
 assert ask("sm_80", "NVIDIA A100-SXM4-80GB") > ask("sm_80", "NVIDIA H200")
 # Choices are passed on; where the report does not know one, there is no estimate.
