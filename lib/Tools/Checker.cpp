@@ -188,8 +188,8 @@ Checker::gradientShapes(const std::vector<HostTensor> &inputs) {
     if (!isa<FloatType>(getElementTypeOrSelf(type)))
       continue;
     auto name = entry.getArgAttrOfType<StringAttr>(i, FADialect::kNameAttr);
-    shapes.push_back({"d" + name.str(),
-                      isa<RankedTensorType>(type) ? inputs[i].shape : std::vector<int64_t>{1}});
+    bool isScalar = inputs[i].shape.empty();
+    shapes.push_back({"d" + name.str(), isScalar ? std::vector<int64_t>{1} : inputs[i].shape});
   }
   return shapes;
 }

@@ -425,6 +425,9 @@ static void bound(const cuda::GradientVariant &gradient, ManifestVariant &varian
     bounds.push_back({blocks, kFewBlocks});
     // 1 where each query head has one of its own.
     bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, *hk, *hq), 0});
+    // 1 or more where parts of dK, each as large as K with a head for each of Q, exceed dQ.
+    SizeExpr others = SizeExpr::binary(SizeExpr::Add, *keys, SizeExpr::constant(-1));
+    bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, others, *queries), 0});
     return;
   }
   // 0 where there are more; of no size there is no quotient, and the bound does not hold.

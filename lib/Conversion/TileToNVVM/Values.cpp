@@ -162,12 +162,13 @@ FailureOr<std::pair<Value, Value>> Emitter::splitNumbers(tile::IotaOp iota, Valu
 }
 
 /// number < limit: the constant part of the number < limit - the thread's, so that no number
-/// takes a register. Where the limit leaves room to subtract.
+/// takes a register. Where the limit leaves room to subtract, and the difference may be negative.
 FailureOr<bool> Emitter::emitCompareNumbers(Operation *op) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
   tile::IotaOp iota = compare ? tile::getColumnIndices(compare.getLhs()) : tile::IotaOp();
   tile::MaybeInterval range = iota ? ranges.get(compare.getRhs()) : tile::MaybeInterval();
-  if (!range || !getElementTypeOrSelf(compare.getLhs()).isInteger(32) || !range->fits(31))
+  if (!range || !getElementTypeOrSelf(compare.getLhs()).isInteger(32) || !range->fits(31) ||
+      compare.getPredicate() >= arith::CmpIPredicate::ult)
     return false;
   auto parts = splitNumbers(iota, compare.getLhs());
   if (failed(parts))

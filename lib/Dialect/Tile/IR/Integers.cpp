@@ -46,7 +46,7 @@ MaybeInterval Ranges::get(Value value) {
   MaybeInterval range = compute(value);
   // Narrow types wrap around; their range is then that of the type.
   auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
-  if (type && type.getWidth() <= 32 && (!range || !range->fits(type.getWidth())))
+  if (type && type.getWidth() < 64 && (!range || !range->fits(type.getWidth())))
     range = Interval{llvm::minIntN(type.getWidth()), llvm::maxIntN(type.getWidth())};
   known[value] = range;
   return range;
@@ -154,8 +154,9 @@ static MaybeInterval rangeOfSum(Ranges &ranges, Value value, Value shift, int64_
       difference && difference.getRhs() == shift)
     if (MaybeInterval from = ranges.get(difference.getLhs())) {
       MaybeInterval exact = checked(__int128(from->low) - b->high, __int128(from->high) - b->low);
+      auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
       bool wraps =
-          getElementTypeOrSelf(value).isInteger(32) && (!exact || !exact->fits(32)) &&
+          type && type.getWidth() < 64 && (!exact || !exact->fits(type.getWidth())) &&
           !bitEnumContainsAll(difference.getOverflowFlags(), arith::IntegerOverflowFlags::nsw);
       if (exact && !wraps)
         return from;

@@ -73,6 +73,7 @@ private:
   void addFunction();
   void nameSizes();
   void prepareRows();
+  Value seesSinkAlone(BlockBuilder &r, Value natural, Value outputRows);
   Value ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum);
   LogicalResult buildWeights();
   /// Name what the weights read of a pair's row.
@@ -331,6 +332,22 @@ void Backward::nameSizes() {
   }
 }
 
+/// Emit whether rows attend to their sink alone: LSE is the sink, but for roundings between the
+/// bases of logarithms, and all of the output is 0. NaN of the output is not.
+Value Backward::seesSinkAlone(BlockBuilder &r, Value natural, Value outputRows) {
+  OpBuilder &inner = r.b;
+  constexpr double kRoundings = 1e-6;
+  auto absolute = [&](Value value) -> Value { return math::AbsFOp::create(inner, loc, value); };
+  auto holds = [&](arith::CmpFPredicate predicate, Value x, Value y) -> Value {
+    return arith::CmpFOp::create(inner, loc, predicate, x, y);
+  };
+  Value sink = r.loadOfHead(mapped(op.getSink())), zero = r.splat(0.0, r.rowType());
+  Value isSink = holds(arith::CmpFPredicate::OLE, absolute(r.difference(natural, sink)),
+                       r.mul(absolute(sink), r.splat(kRoundings, r.rowType())));
+  Value sum = r.reduce(tile::Reduction::addf, absolute(outputRows), zero);
+  return arith::AndIOp::create(inner, loc, isSink, holds(arith::CmpFPredicate::OEQ, sum, zero));
+}
+
 /// Emit what rows add to the gradient of the sink: -exp(z - lse) delta.
 Value Backward::ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -382,7 +399,8 @@ void Backward::prepareRows() {
   BlockBuilder r(inner, loc);
   r.enter(block, query, key, mappedSequences());
   auto wide = [&](Value tensor) { return r.convert(r.loadRows(r.rowsOf(tensor)), b.getF32Type()); };
-  Value product = r.mul(named(wide(output), "o_tile"), named(wide(outputAdjoint), "do_tile"));
+  Value outputRows = named(wide(output), "o_tile");
+  Value product = r.mul(outputRows, named(wide(outputAdjoint), "do_tile"));
   Value sum = r.reduce(tile::Reduction::addf, product, r.splat(0.0, r.rowType()));
   auto loadRow = [&](Value tensor) -> Value {
     Value indices[] = {r.batch, r.head, r.row};
@@ -411,7 +429,12 @@ void Backward::prepareRows() {
     Value inverse = arith::DivFOp::create(inner, loc, one, factor);
     subtracted = r.mul(sum, tile::BroadcastOp::create(inner, loc, r.rowType(), inverse));
   }
-  based = arith::SelectOp::create(inner, loc, empty, r.splat(sign * kInf, r.rowType()), based);
+  Value none = empty;
+  // Derivatives of scores of -inf may be infinite: rows of such alone are marked beside a sink,
+  // too.
+  if (op.getSink() && !op.getScore().empty())
+    none = arith::OrIOp::create(inner, loc, empty, seesSinkAlone(r, natural, outputRows));
+  based = arith::SelectOp::create(inner, loc, none, r.splat(sign * kInf, r.rowType()), based);
   r.storeNumbers(named(based, "row_lse"), block.getResultView(0));
   Value added = isF32() ? subtracted : r.mul(subtracted, r.splat(-1, r.rowType()));
   r.storeNumbers(named(added, "delta"), block.getResultView(1));
@@ -466,19 +489,25 @@ void Backward::addSum(Value argument, RankedTensorType type, SumAttr sum) {
 
 /// Return whether a value is finite wherever `dx`, which it is computed from, is 0: positions,
 /// constants and functions that are bounded are, and what is no sum or product of such may not be.
+/// Two positions and a constant of kMost make no infinity.
 static bool isFinite(Value value, Value dx, llvm::SmallDenseSet<Value> &known) {
   if (value == dx || !known.insert(value).second)
     return true;
   APFloat number(0.0);
+  constexpr double kMost = 1e18;
   if (matchPattern(value, m_ConstantFloat(&number)))
-    return number.isFinite();
+    return std::abs(number.convertToDouble()) <= kMost;
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<math::TanhOp, math::SinOp, math::CosOp, math::ErfOp, math::AtanOp>(op))
     return true;
+  if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp, arith::TruncFOp>(op) &&
+      value.getType().isF16())
+    return false;
   if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
-    return !value.getType().isF16();
+    return true;
   if (auto quotient = dyn_cast_or_null<arith::DivFOp>(op))
-    return matchPattern(quotient.getRhs(), m_ConstantFloat(&number)) && number.isNormal() &&
+    return matchPattern(quotient.getRhs(), m_ConstantFloat(&number)) &&
+           std::abs(number.convertToDouble()) >= 1 / kMost &&
            isFinite(quotient.getLhs(), dx, known);
   return isa_and_nonnull<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::ExtFOp,
                          arith::TruncFOp, arith::SelectOp, math::AbsFOp, math::FmaOp>(op) &&
@@ -528,8 +557,8 @@ LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints, Value dx,
     if (!isWanted(capture))
       continue;
     auto type = dyn_cast<RankedTensorType>(capture.getType());
-    if (!type)
-      type = RankedTensorType::get({1}, capture.getType());
+    if (!type || type.getRank() == 0)
+      type = RankedTensorType::get({1}, getElementTypeOrSelf(capture.getType()));
     // One weight for each place; computed indices are places of their own.
     struct Place {
       std::optional<SmallVector<Axis>> axes;

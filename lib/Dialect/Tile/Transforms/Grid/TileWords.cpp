@@ -463,8 +463,10 @@ std::pair<SmallVector<Value>, Value> TileWords::emit(OpBuilder &b, Location loc,
       }
     Slice slice(role, [&](Value value) { return stops.contains(value) ? Value() : value; });
     for (Value value : values)
-      if (Operation *op = value.getDefiningOp(); op && !stops.contains(value))
+      if (Operation *op = value.getDefiningOp(); op && !stops.contains(value)) {
         slice.addToRun(op);
+        slice.add(value);
+      }
     size_t old = std::distance(b.getInsertionBlock()->begin(), b.getInsertionPoint());
     slice.clone(role.getBody().front(), b, mapping);
     llvm::DenseMap<Value, Value> same = mergeAlike(b, emitted, old);

@@ -1,0 +1,14 @@
+// A captured tensor of rank 0 is as a scalar: its gradient has one element.
+// RUN: fa-run %s --shape=1,2,2,9,9 --backward --check
+// RUN: fa-run %s --shape=1,2,2,9,9 --backward --check --device=interp --target=sm_80
+// RUN: fa-run %s --shape=1,2,2,9,9 --backward --check --device=interp --target=sm_90a --dtype=bf16
+func.func @f(%q: tensor<?x?x?x16xf32> {fa.name = "q"}, %k: tensor<?x?x?x16xf32> {fa.name = "k"}, %v: tensor<?x?x?x16xf32> {fa.name = "v"}, %x: tensor<f32> {fa.name = "x"}) -> (tensor<?x?x?x16xf32> {fa.name = "o"}, tensor<?x?x?xf32> {fa.name = "lse"}) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%x)
+  score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %c: tensor<f32>):
+    %t = tensor.extract %c[] : tensor<f32>
+    %y = arith.mulf %s, %t : f32
+    fa.yield %y : f32
+  } : (tensor<?x?x?x16xf32>, tensor<?x?x?x16xf32>, tensor<?x?x?x16xf32>, tensor<f32>) -> (tensor<?x?x?x16xf32>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x16xf32>, tensor<?x?x?xf32>
+}
