@@ -73,7 +73,8 @@ struct Scope {
 
 class Differentiator {
 public:
-  explicit Differentiator(OpBuilder &b) : b(b) {}
+  Differentiator(OpBuilder &b, llvm::function_ref<bool(BlockArgument)> isAsked)
+      : b(b), isAsked(isAsked) {}
 
   void setActive(Value value) { active.insert(value); }
   bool isActive(Value value) const { return active.contains(value); }
@@ -103,6 +104,7 @@ private:
   Term sum(Location loc, const Term &a, const Term &b);
 
   OpBuilder &b;
+  llvm::function_ref<bool(BlockArgument)> isAsked;
   DenseSet<Value> active;
 };
 
@@ -148,7 +150,8 @@ void Differentiator::markActive(Operation &op) {
   if (op.getNumResults() != 1 || !isa<FloatType>(op.getResult(0).getType()))
     return;
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    setActive(extract);
+    if (isAsked(captureOf(extract)))
+      setActive(extract);
     return;
   }
   const region::RegionOp *line = region::lookUp(&op);
@@ -438,12 +441,13 @@ void Differentiator::reverseIf(scf::IfOp op, Scope &scope) {
 //===----------------------------------------------------------------------===//
 
 FailureOr<Adjoints> fa::emitAdjoints(OpBuilder &builder, Block &body, Value result, Value seed,
-                                     ArrayRef<BlockArgument> wanted) {
+                                     ArrayRef<BlockArgument> wanted,
+                                     llvm::function_ref<bool(BlockArgument)> isAsked) {
   assert(builder.getInsertionBlock() == &body && "the builder stands elsewhere");
   assert(seed.getType() == region::getAdjointType(result.getType()) && "a seed of another type");
-  Differentiator differentiator(builder);
+  Differentiator differentiator(builder, isAsked);
   for (BlockArgument argument : body.getArguments())
-    if (isa<FloatType>(argument.getType()))
+    if (isa<FloatType>(argument.getType()) && isAsked(argument))
       differentiator.setActive(argument);
   SmallVector<Operation *> ops;
   for (Operation &op : llvm::make_range(body.begin(), builder.getInsertionPoint())) {

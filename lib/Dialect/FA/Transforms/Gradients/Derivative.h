@@ -38,9 +38,12 @@ struct Adjoints {
 /// `result`: f64 for f64, else f32.
 ///
 /// The builder stands in `body` after the ops that compute `result`. They stay, and the emitted
-/// ops use what they compute. What depends on an op without a derivative gets an error at the op.
-FailureOr<Adjoints> emitAdjoints(OpBuilder &builder, Block &body, Value result, Value seed,
-                                 ArrayRef<BlockArgument> wanted);
+/// ops use what they compute. What depends on an op without a derivative gets an error at the op,
+/// but where it leads to arguments alone that `isAsked` does not hold for: nothing is emitted for
+/// those.
+FailureOr<Adjoints> emitAdjoints(
+    OpBuilder &builder, Block &body, Value result, Value seed, ArrayRef<BlockArgument> wanted,
+    llvm::function_ref<bool(BlockArgument)> isAsked = [](BlockArgument) { return true; });
 
 } // namespace mlir::fa
 

@@ -725,7 +725,13 @@ LogicalResult Backward::buildWeights() {
   Value ds = dx;
   FailureOr<Adjoints> adjoints = Adjoints();
   if (!plain) {
-    adjoints = emitAdjoints(b, *body, x, dx, score);
+    ValueRange captured = body->getArguments().drop_back(2).take_back(op.getCaptures().size());
+    adjoints = emitAdjoints(b, *body, x, dx, score, [&](BlockArgument argument) {
+      if (argument == score)
+        return isWanted(op.getQuery()) || isWanted(op.getKey());
+      auto place = llvm::find(captured, argument);
+      return place == captured.end() || isWanted(op.getCaptures()[place - captured.begin()]);
+    });
     if (failed(adjoints))
       return failure();
     ds = adjoints->arguments.front();
