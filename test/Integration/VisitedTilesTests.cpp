@@ -64,7 +64,8 @@ Masked byDocuments(const char *name, bool causal, const Ids &queries, const Ids 
 
 /// Return a mask of random blocks of `size` x `size`, of which `percent` are visible, and those on
 /// the diagonal: a row that sees nothing is 0, whatever it visits.
-Masked byBlocks(const char *name, int64_t size, unsigned percent, bool causal) {
+Masked byBlocks(const char *name, int64_t size, unsigned percent, bool causal,
+                const std::string &element = "i32") {
   int64_t count = (kKeys + size - 1) / size;
   std::string sizeText = std::to_string(size);
   std::mt19937 random(count);
@@ -77,9 +78,9 @@ Masked byBlocks(const char *name, int64_t size, unsigned percent, bool causal) {
           [=](int64_t i, int64_t j) {
             return blocks[i / size * count + j / size] && (!causal || j <= i);
           },
-          ",\n    %m: tensor<?x?xi32> {fa.name = \"m\", fa.dims = [\"Sq/" + sizeText + "\", \"Sk/" +
-              sizeText + "\"]}",
-          ", tensor<?x?xi32>",
+          ",\n    %m: tensor<?x?x" + element + "> {fa.name = \"m\", fa.dims = [\"Sq/" + sizeText +
+              "\", \"Sk/" + sizeText + "\"]}",
+          ", tensor<?x?x" + element + ">",
           "with [blocks<" + sizeText + ", " + sizeText + ">(%m)" + (causal ? ", causal" : "") + "]",
           {{"m", blocks}},
           /*holes=*/true,
@@ -134,6 +135,7 @@ std::vector<Masked> makeCases() {
           byBlocks("Blocks128", 128, 25, false),
           byBlocks("Blocks128Causal", 128, 40, true),
           byBlocks("Blocks160", 160, 20, false),
+          byBlocks("Blocks128Wide", 128, 25, false, "i64"),
           byBands("Dilated", 4, 1),
           byBands("Bands512", 512, 40),
           byBands("Bands320", 320, 1)};

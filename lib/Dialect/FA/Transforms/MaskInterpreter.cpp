@@ -140,7 +140,7 @@ bool MaskInterpreter::runExtractOfBlocks(tensor::ExtractOp op) {
   Value source = sourceOf(op);
   ScalarEmitter &e = r.emitter();
   unsigned bits = width(op.getType());
-  if (bits > 32 || !loop.isDefinedOutsideOfLoop(source))
+  if (bits > 64 || !loop.isDefinedOutsideOfLoop(source))
     return false;
   if (llvm::any_of(op.getIndices(), [&](Value index) { return r.hasIndex(number(index)); }))
     return false;
@@ -164,7 +164,13 @@ bool MaskInterpreter::runExtractOfBlocks(tensor::ExtractOp op) {
   }
   if (bits == 1)
     return set(op.getResult(), r.exactWhere(all, least, greatest)), true;
-  int64_t most = llvm::maxIntN(bits);
+  int64_t most = llvm::maxIntN(std::min(bits, 32u));
+  if (bits > 32) {
+    // Larger ones are not worth the wider arithmetic: then the tile is not skipped.
+    Value fit = e.both(e.le(e.constant(-most - 1), least), e.le(greatest, e.constant(most)));
+    all = e.both(all, fit);
+    r.assume(all);
+  }
   set(op.getResult(), r.exactWhere(all, least, greatest, -most - 1, most));
   return true;
 }
