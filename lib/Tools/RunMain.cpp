@@ -342,6 +342,17 @@ static llvm::StringRef interpretedTarget(const Options &options) {
   return options.target.empty() ? getInterpreterTarget() : StringRef(options.target);
 }
 
+/// Return whether a kernel of a program has an argument of that name.
+static bool hasArgument(ModuleOp module, llvm::StringRef name) {
+  return llvm::any_of(module.getOps<tile::FuncOp>(), [&](tile::FuncOp function) {
+    return llvm::any_of(function.getArguments(), [&](BlockArgument argument) {
+      auto known = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                         tile::TileDialect::kNameAttr);
+      return known && known.getValue() == name;
+    });
+  });
+}
+
 /// Compute the outputs by the interpreter, at the phase asked for.
 static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
                                                          llvm::StringRef text, Checker &checker,
@@ -355,6 +366,14 @@ static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
                      : Interpretation::createFromFile(options.interpProgram, entry);
   if (!program)
     return program.takeError();
+  if (options.dlse) {
+    auto names = checker.adjointNames(options.dlse);
+    if (!names)
+      return names.takeError();
+    if (!hasArgument((*program)->getModule(), names->back()))
+      return error("the program of --interp-program has no argument '" + names->back() +
+                   "'; compile it with --dlse, or leave that out");
+  }
   return (*program)->run(work.inputs, work.shapes, layout, options.seed);
 }
 
@@ -479,6 +498,12 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
                    (options.device == "cpu" ? "device" : "target"));
   if (options.remarks.getNumOccurrences() && !options.interpProgram.empty())
     return error("--remarks is for passes, and --interp-program runs none; leave out one of them");
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&options.gradients),
+                                   static_cast<const cl::Option *>(&options.deterministic),
+                                   static_cast<const cl::Option *>(&options.fused)})
+    if (option->getNumOccurrences() && !options.interpProgram.empty())
+      return error("--" + option->ArgStr + " is for the compiler, and the program of " +
+                   "--interp-program is compiled; give it to fa-opt, or leave it out");
   if (options.out == "-" && llvm::outs().is_displayed())
     return error("--out=- writes bytes, and standard output is a terminal; give a file");
   if (options.threads < 0 || options.threads > kMaxThreads)
