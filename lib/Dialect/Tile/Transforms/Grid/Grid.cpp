@@ -117,10 +117,18 @@ Trend tile::trendOf(Value value, Value with, bool pieces) { return Trends(with, 
 
 Trend tile::trendOfLoops(FuncOp func, Value id, bool pieces) {
   Trends trends(id, pieces);
+  auto ofLoop = [&](scf::ForOp loop) {
+    return both(trends.of(loop.getUpperBound()), flip(trends.of(loop.getLowerBound())));
+  };
   Trend trend = Trend::constant;
   func.walk([&](scf::ForOp loop) {
-    trend =
-        both(trend, both(trends.of(loop.getUpperBound()), flip(trends.of(loop.getLowerBound()))));
+    Trend own = ofLoop(loop);
+    // A list of steps is as long as data say; in the mean it grows with the chunks that it is of.
+    auto chunks = dyn_cast<scf::ForOp>(loop->getParentOp());
+    if (chunks && loop.getUpperBound().getDefiningOp<math::CtPopOp>())
+      if (Trend ofChunks = ofLoop(chunks); ofChunks != Trend::constant)
+        own = ofChunks;
+    trend = both(trend, own);
   });
   return trend;
 }
