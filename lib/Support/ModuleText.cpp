@@ -7,7 +7,9 @@
 
 #include "fa/Support/ModuleText.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -16,14 +18,59 @@ using namespace mlir::fa;
 // Nesting
 //===----------------------------------------------------------------------===//
 
-/// Counts brackets outside of strings and comments. What does not match is the
-/// parser's to report: the count only has to be near.
+namespace {
+
+/// The brackets that are open, and in each the operators since the last comma: MLIR's parser of
+/// affine expressions goes a level deeper with each. What does not match is the parser's to report:
+/// the count only has to be near.
+class Nesting {
+public:
+  unsigned getDepth() const { return levels.size() + operators; }
+  bool hasOperators() const { return operators > 0; }
+  void open(size_t kind) { levels.push_back({kind}); }
+  void close(size_t kind) {
+    for (size_t i = levels.size(); i-- > 0;)
+      if (levels[i].kind == kind) {
+        operators -= levels[i].operators;
+        levels.erase(levels.begin() + i);
+        return;
+      }
+  }
+  void separate() {
+    if (!levels.empty())
+      operators -= std::exchange(levels.back().operators, 0);
+  }
+  void addOperator() {
+    // Braces hold no expressions: what is in them has its own.
+    if (levels.empty() || levels.back().kind == kBrace)
+      return;
+    ++levels.back().operators;
+    ++operators;
+  }
+
+  static constexpr llvm::StringLiteral kOpening = "([{<", kClosing = ")]}>";
+
+private:
+  static constexpr size_t kBrace = 2;
+  struct Level {
+    size_t kind;
+    unsigned operators = 0;
+  };
+  llvm::SmallVector<Level> levels;
+  unsigned operators = 0;
+};
+
+} // namespace
+
+static bool isOfWord(char c) { return llvm::isAlnum(c) || c == '_'; }
+
+/// Counts what nests, outside of strings and comments.
 LogicalResult fa::checkNesting(StringRef text, StringRef name, MLIRContext *context) {
-  const StringRef opening = "([{<", closing = ")]}>";
   if (text.starts_with("ML\xefR"))
     return emitError(FileLineColLoc::get(context, name, 1, 1))
            << "this is MLIR's bytecode, which is not read here; give text (mlir-opt writes it)";
-  unsigned open[4] = {}, line = 1;
+  Nesting nesting;
+  unsigned line = 1;
   size_t lineBegin = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
@@ -41,15 +88,25 @@ LogicalResult fa::checkNesting(StringRef text, StringRef name, MLIRContext *cont
     } else if (bool compares = (c == '<' || c == '>') && rest.starts_with("=");
                compares || text.substr(i).starts_with("->")) {
       ++i;
-    } else if (size_t kind = opening.find(c); kind != StringRef::npos) {
-      ++open[kind];
-      if (open[0] + open[1] + open[2] + open[3] > kMaxNesting)
-        return emitError(FileLineColLoc::get(context, name, line, i - lineBegin + 1))
-               << "the text nests more than " << kMaxNesting
-               << " brackets deep; write it with fewer levels";
-    } else if (size_t kind = closing.find(c); kind != StringRef::npos && open[kind] > 0) {
-      --open[kind];
+    } else if (size_t kind = Nesting::kOpening.find(c); kind != StringRef::npos) {
+      nesting.open(kind);
+    } else if (size_t kind = Nesting::kClosing.find(c); kind != StringRef::npos) {
+      nesting.close(kind);
+    } else if (c == ',') {
+      nesting.separate();
+    } else if (StringRef("+-*").contains(c)) {
+      nesting.addOperator();
+    } else if (isOfWord(c)) {
+      StringRef word = text.substr(i).take_while(isOfWord);
+      if (word == "floordiv" || word == "ceildiv" || word == "mod")
+        nesting.addOperator();
+      i += word.size() - 1;
     }
+    if (nesting.getDepth() > kMaxNesting)
+      return emitError(FileLineColLoc::get(context, name, line, i - lineBegin + 1))
+             << "the text nests more than " << kMaxNesting
+             << (nesting.hasOperators() ? " brackets and operators" : " brackets")
+             << " deep; write it with fewer levels";
   }
   return success();
 }

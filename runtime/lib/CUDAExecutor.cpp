@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDAExecutor.h"
+#include "PTXParameters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -357,8 +358,12 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
 llvm::Error Executor::load(const Load &load) {
   Variant &variant = variants[load.variant];
   std::unique_ptr<Image> &image = images[load.image];
-  if (image)
+  if (image && !image->facts.compiled)
     return loadKernels(variant, *image, load.kernels);
+  if (image) {
+    llvm::Expected<std::string> code = load.code.ptx();
+    return code ? loadCompiled(variant, *image, load, *code) : code.takeError();
+  }
   image = std::make_unique<Image>();
   size_t known = facts.size();
   // What a driver has against a cubin may show when its first kernel is asked for.
@@ -383,7 +388,15 @@ llvm::Error Executor::load(const Load &load) {
   image->facts.compiled = true;
   if (llvm::Error failed = loadImage(*image, *code))
     return failed;
-  return loadKernels(variant, *image, load.kernels);
+  return loadCompiled(variant, *image, load, *code);
+}
+
+llvm::Error Executor::loadCompiled(Variant &variant, const Image &image, const Load &load,
+                                   llvm::StringRef ptx) {
+  for (const ManifestKernel &kernel : load.kernels)
+    if (llvm::Error failed = checkParameters(ptx, kernel))
+      return failed;
+  return loadKernels(variant, image, load.kernels);
 }
 
 std::vector<Executor::ImageFacts> Executor::getImageFacts() const {

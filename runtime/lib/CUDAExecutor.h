@@ -158,6 +158,12 @@ public:
   const Device &getDevice() const { return *device; }
   /// Waits for all variants; an error where one cannot be loaded.
   llvm::Error wait() const;
+  /// Return whether all variants are there already.
+  bool isLoaded() const {
+    return llvm::all_of(variants, [](const Variant &variant) {
+      return !variant.late || variant.ready.load(std::memory_order_acquire);
+    });
+  }
   /// Seconds that the driver took to load the first variant, or its first tier, which compiles PTX.
   double loadSeconds() const { return seconds; }
   /// Return why the device cannot run a variant; empty where it can. Waits for it.
@@ -195,6 +201,9 @@ private:
   void unloadImage(Image &image);
   llvm::Error loadKernels(Variant &variant, const Image &image,
                           llvm::ArrayRef<ManifestKernel> kernels);
+  /// Load kernels of an image that the driver compiled.
+  llvm::Error loadCompiled(Variant &variant, const Image &image, const Load &load,
+                           llvm::StringRef ptx);
   llvm::Error load(const Load &load);
   void loadLate(llvm::ArrayRef<Load> loads);
   /// Wait for what is written late; return whether it can be read.

@@ -7,6 +7,7 @@
 
 #include "DiskCache.h"
 #include "fa/Support/Digest.h"
+#include "fa/Support/FileLimit.h"
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -161,17 +162,19 @@ static std::optional<std::string> readFile(const std::string &path) {
   return bytes;
 }
 
-static bool writeAll(int file, const char *data, size_t size) {
+/// Return the error, 0 for none.
+static int writeAll(int file, const char *data, size_t size) {
+  FileLimitIsAnError limit;
   while (size > 0) {
     ssize_t done = ::write(file, data, size);
     if (done < 0 && errno == EINTR)
       continue;
     if (done <= 0)
-      return false;
+      return done < 0 ? errno : EIO;
     data += done;
     size -= done;
   }
-  return true;
+  return 0;
 }
 
 /// Return whether an entry is whole, and where its key and its value begin.
@@ -222,9 +225,18 @@ std::optional<std::string> DiskCache::read(llvm::StringRef key) const {
   return value;
 }
 
-void DiskCache::write(llvm::StringRef key, llvm::StringRef value) const {
-  if (!isOn() || value.size() > kMaxEntry / 2 || !makeFolders(folder))
-    return;
+std::string DiskCache::write(llvm::StringRef key, llvm::StringRef value) const {
+  if (!isOn())
+    return findProblem();
+  auto fail = [&](const std::string &why) {
+    return "the disk cache keeps nothing in '" + folder + "': " + why +
+           "; free space there, or set FA_CACHE_DIR to another folder";
+  };
+  if (value.size() > kMaxEntry / 2)
+    return "the program has " + std::to_string(value.size()) +
+           " bytes, more than the disk cache takes; use fewer variants";
+  if (!makeFolders(folder))
+    return fail(std::strerror(errno));
   // Beforehand, so that writers that always die leave no more and more.
   removeAbandoned();
   std::string bytes = wrapEntry(key, value);
@@ -233,12 +245,22 @@ void DiskCache::write(llvm::StringRef key, llvm::StringRef value) const {
                                            std::to_string(count++) + std::string(kUnfinished);
   int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0)
-    return;
-  bool written = writeAll(file, bytes.data(), bytes.size());
-  written &= close(file) == 0;
-  if (!written || rename(beside.c_str(), path.c_str()) != 0)
+    return fail(std::strerror(errno));
+  int problem = writeAll(file, bytes.data(), bytes.size());
+  if (close(file) != 0 && !problem)
+    problem = errno;
+  if (!problem && rename(beside.c_str(), path.c_str()) != 0)
+    problem = errno;
+  if (problem)
     unlink(beside.c_str());
   trim();
+  if (problem)
+    return fail(std::strerror(problem));
+  if (bytes.size() > mostBytes)
+    return "the disk cache keeps no entry of " + std::to_string(bytes.size() >> 10) +
+           " KiB, as FA_CACHE_SIZE is " + std::to_string(mostBytes >> 20) +
+           "; unset it, or set it to more MiB";
+  return "";
 }
 
 void DiskCache::remove(llvm::StringRef key) const {
@@ -340,6 +362,18 @@ static std::string findFolderProblem(const std::string &folder, bool &exists) {
       return "'" + at + "' cannot be reached: " + std::strerror(problem);
     at = slash == std::string::npos ? "." : slash == 0 ? "/" : at.substr(0, slash);
   }
+}
+
+std::string DiskCache::findProblem() const {
+  if (!isOn())
+    return "the disk cache is off; set FA_CACHE_DIR to a folder that stays";
+  bool exists;
+  if (std::string problem = findFolderProblem(folder, exists); !problem.empty())
+    return "the disk cache keeps nothing: " + problem +
+           "; set FA_CACHE_DIR to a folder that can be written";
+  return mostBytes == 0 ? "the disk cache keeps nothing: FA_CACHE_SIZE is 0; unset it, or set it "
+                          "to a number of MiB"
+                        : "";
 }
 
 std::string DiskCache::describe() const {

@@ -37,11 +37,15 @@ public:
 
   bool isOn() const { return !folder.empty(); }
   std::optional<std::string> read(llvm::StringRef key) const;
-  void write(llvm::StringRef key, llvm::StringRef value) const;
+  /// Return why the entry is not kept, "what; remedy"; empty where it is.
+  std::string write(llvm::StringRef key, llvm::StringRef value) const;
   void remove(llvm::StringRef key) const;
   /// Describe the folder, its entries and their bytes, what is damaged or unfinished, and why
   /// nothing is kept where that is so; in lines.
   std::string describe() const;
+  /// Return why nothing can be kept, "what; remedy", as far as that shows without trying; empty
+  /// where something may be.
+  std::string findProblem() const;
 
 private:
   std::string pathOf(llvm::StringRef key) const;

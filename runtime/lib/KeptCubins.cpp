@@ -8,17 +8,21 @@
 #include "KeptCubins.h"
 #include "fa/Runtime/CompileCUDA.h"
 #include "fa/Target/NVPTX/AssembleCubin.h"
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace mlir::fa;
 using llvm::StringRef;
 
-/// Bound what one image may take: that of a mask of 800 comparisons takes some seconds.
-static constexpr double kMostSeconds = 120;
+/// Bound what one image may take: that of a mask of 800 comparisons takes some seconds; and what
+/// ptxas may take to tell its version, which takes milliseconds.
+static constexpr double kMostSeconds = 120, kMostVersionSeconds = 5;
 
 KeptCubins::KeptCubins(DiskCache disk, std::string key, const nvptx::Target &target, int driver)
     : disk(std::move(disk)), key(std::move(key)), target(target), driver(driver) {
@@ -53,46 +57,53 @@ std::vector<std::string> KeptCubins::find(unsigned image) const {
 // Assembling
 //===----------------------------------------------------------------------===//
 
-static nvptx::AssemblerLimits getLimits() { return {kMostSeconds, Background::mustEnd}; }
+static nvptx::AssemblerLimits getLimits(double seconds) { return {seconds, Background::mustEnd}; }
 
 namespace {
 
 /// Lets one ptxas run at a time in this process, however many programs there are.
 class Turn {
 public:
-  Turn() {
+  Turn() : of(getShared()) {
     while (!Background::mustEnd() && !taken)
-      taken = getMutex().try_lock_for(std::chrono::milliseconds(10));
+      taken = of.mutex.try_lock_for(std::chrono::milliseconds(10));
   }
   ~Turn() {
     if (taken)
-      getMutex().unlock();
+      of.mutex.unlock();
   }
   Turn(const Turn &) = delete;
   bool isMine() const { return taken; }
+  /// Return what is known of a ptxas, which is asked once: its version, or why it is not used.
+  nvptx::PtxasVersion &getVersion(const std::string &path, const std::string &identity) {
+    auto [it, added] = of.known.try_emplace(identity);
+    nvptx::PtxasVersion &version = it->second;
+    if (added || version.mayPass)
+      version = nvptx::getPtxasVersion(path, getLimits(kMostVersionSeconds));
+    return version;
+  }
 
 private:
-  static std::timed_mutex &getMutex() {
-    static auto *const mutex = new std::timed_mutex;
-    return *mutex;
+  struct Shared {
+    const pid_t process = getpid();
+    std::timed_mutex mutex;
+    std::map<std::string, nvptx::PtxasVersion> known;
+  };
+  /// Never destroyed. A child has its own: the thread that has the turn does not come along.
+  static Shared &getShared() {
+    static std::atomic<Shared *> last{nullptr};
+    Shared *shared = last.load();
+    if (shared && shared->process == getpid())
+      return *shared;
+    auto made = std::make_unique<Shared>();
+    return last.compare_exchange_strong(shared, made.get()) ? *made.release() : *shared;
   }
+
+  Shared &of;
   bool taken = false;
 };
 
 } // namespace
-
-/// Return the CUDA of a ptxas, by a turn. It is asked once.
-static int64_t getVersion(const std::string &path, const std::string &identity) {
-  static auto *const known = new std::map<std::string, int64_t>;
-  auto [it, added] = known->try_emplace(identity, 0);
-  if (added)
-    it->second = nvptx::getPtxasVersion(path, getLimits());
-  if (int64_t version = it->second)
-    return version;
-  // It may have been stopped.
-  known->erase(it);
-  return 0;
-}
 
 /// Return what ptxas would rather not have done; empty where there is nothing.
 static std::string describeWarnings(const nvptx::AssemblerReport &report) {
@@ -103,7 +114,7 @@ static std::string describeWarnings(const nvptx::AssemblerReport &report) {
   return text;
 }
 
-std::string KeptCubins::assembleImage(unsigned image, StringRef ptx) const {
+std::string KeptCubins::assembleImage(unsigned image, StringRef ptx, bool &full) const {
   const int64_t oldest = cuda::getMinimumDriver(target), newest = driver / 1000 * 1000 + 999;
   std::string problem;
   for (const Assembler &assembler : assemblers) {
@@ -118,28 +129,36 @@ std::string KeptCubins::assembleImage(unsigned image, StringRef ptx) const {
         problem = *value;
       continue;
     }
-    int64_t version = getVersion(assembler.path, assembler.identity);
+    nvptx::PtxasVersion &known = turn.getVersion(assembler.path, assembler.identity);
     if (Background::mustEnd())
       return "";
+    const int64_t version = known.version;
     if (version < oldest || version > newest) {
-      problem = assembler.path +
-                (version ? " is of CUDA " + cuda::versionText(version) : " tells no version") +
-                "; name a ptxas of CUDA " + cuda::versionText(oldest) + " to " +
-                std::to_string(driver / 1000) + ".x in FA_PTXAS";
+      std::string remedy = "name a ptxas of CUDA " + cuda::versionText(oldest) + " to " +
+                           std::to_string(driver / 1000) + ".x in FA_PTXAS";
+      problem =
+          (version ? assembler.path + " is of CUDA " + cuda::versionText(version) : known.problem) +
+          "; " + (known.remedy.empty() ? remedy : known.remedy);
       continue;
     }
-    nvptx::Assembly made = nvptx::assemble(assembler.path, ptx, target.name, getLimits());
+    nvptx::Assembly made =
+        nvptx::assemble(assembler.path, ptx, target.name, getLimits(kMostSeconds));
     std::string warnings = describeWarnings(made.cubin.report);
     if (made.kind == nvptx::Assembly::done && warnings.empty()) {
-      disk.write(own, StringRef(made.cubin.bytes.data(), made.cubin.bytes.size()));
-      return "";
+      std::string why =
+          disk.write(own, StringRef(made.cubin.bytes.data(), made.cubin.bytes.size()));
+      full = !why.empty();
+      return why;
     }
     if (Background::mustEnd())
       return "";
-    problem = (warnings.empty() ? made.problem : assembler.path + " warns: " + warnings) +
-              "; name another ptxas in FA_PTXAS";
-    if (made.kind != nvptx::Assembly::failed)
-      disk.write(own, problem);
+    problem = (warnings.empty() ? made.problem : assembler.path + " warns: " + warnings) + "; " +
+              (made.remedy.empty() ? "name another ptxas in FA_PTXAS" : made.remedy);
+    // One that hangs is not waited for again, by this process.
+    if (made.kind == nvptx::Assembly::late)
+      known = {0, made.problem, "", false};
+    if (made.kind == nvptx::Assembly::refused || made.kind == nvptx::Assembly::done)
+      full |= !disk.write(own, problem).empty();
   }
   return problem;
 }
@@ -163,15 +182,19 @@ std::string KeptCubins::assemble(const cuda::Executor &executor, const Manifest 
       llvm::consumeError(ptx.takeError());
       continue;
     }
-    if (std::string why = assembleImage(image, *ptx); !why.empty())
+    bool full = false;
+    if (std::string why = assembleImage(image, *ptx, full); !why.empty())
       problem = std::move(why);
+    // What cannot be kept is not made.
+    if (full)
+      break;
   }
   return problem;
 }
 
 std::string KeptCubins::explainNone() {
-  if (!DiskCache::fromEnvironment().isOn())
-    return "the disk cache is off; set FA_CACHE_DIR to a folder that stays";
+  if (std::string problem = DiskCache::fromEnvironment().findProblem(); !problem.empty())
+    return problem;
   if (!nvptx::findAllPtxas().empty())
     return "";
   const char *named = std::getenv("FA_PTXAS");

@@ -35,7 +35,7 @@ public:
   KeptCubins(DiskCache disk, std::string key, const nvptx::Target &target, int driver);
 
   /// Return whether there is a ptxas, and a folder for what it makes.
-  bool canAssemble() const { return disk.isOn() && !assemblers.empty(); }
+  bool canAssemble() const { return !assemblers.empty() && disk.findProblem().empty(); }
   /// Return the cubins that are kept for an image, by each ptxas that there is.
   std::vector<std::string> find(unsigned image) const;
   /// Assemble what the driver compiled, once it has, and keep that; for a Background, at whose end
@@ -53,7 +53,9 @@ private:
   };
 
   std::string keyOf(unsigned image, const Assembler &assembler) const;
-  std::string assembleImage(unsigned image, llvm::StringRef ptx) const;
+  /// Assemble one image by the first ptxas that serves. Return why it is not kept; `full` where
+  /// the disk takes none.
+  std::string assembleImage(unsigned image, llvm::StringRef ptx, bool &full) const;
 
   DiskCache disk;
   std::string key;

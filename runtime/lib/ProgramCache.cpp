@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringMap.h"
 #include <condition_variable>
 #include <mutex>
+#include <pthread.h>
 
 using namespace mlir::fa;
 
@@ -31,15 +32,48 @@ struct Slot {
   uint64_t used = 0;
 };
 
-struct Programs {
+class Programs {
+public:
+  /// Return those of this process. Never destroyed: threads may ask while the process ends.
+  static Programs &get() {
+    static Programs *const programs = [] {
+      auto *made = new Programs;
+      pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); },
+                     [] {
+                       get().beginChild();
+                       get().mutex.unlock();
+                     });
+      return made;
+    }();
+    return *programs;
+  }
+
   std::mutex mutex;
-  std::condition_variable changed;
+  /// Replaced in a child, where threads seem to wait for it that are not there.
+  std::condition_variable *changed = new std::condition_variable;
   // A waiting thread holds the slot of a failure that is no longer listed.
   llvm::StringMap<std::shared_ptr<Slot>> slots;
   uint64_t clock = 0;
+
+private:
+  void beginChild();
 };
 
 } // namespace
+
+/// Forget what threads that do not come along were making or loading: it is made again. It is not
+/// freed, as it may be half written.
+void Programs::beginChild() {
+  changed = new std::condition_variable;
+  for (auto it = slots.begin(), end = slots.end(); it != end;) {
+    auto at = it++;
+    const fa_program *program = at->second->program;
+    if (program && (!program->cuda || program->cuda->isLoaded()))
+      continue;
+    (void)new std::shared_ptr<Slot>(std::move(at->second));
+    slots.erase(at);
+  }
+}
 
 CacheCounts &mlir::fa::getCacheCounts() {
   static CacheCounts counts;
@@ -65,8 +99,7 @@ static std::shared_ptr<Slot> makeRoom(Programs &programs) {
 fa_error *mlir::fa::getProgram(llvm::StringRef key,
                                llvm::function_ref<fa_error *(fa_program &)> make,
                                fa_program **program) {
-  // Never destroyed: threads may ask while the process ends.
-  static auto *const programs = new Programs;
+  Programs *const programs = &Programs::get();
   std::unique_lock<std::mutex> lock(programs->mutex);
   auto [it, added] = programs->slots.try_emplace(key);
   if (added)
@@ -80,7 +113,7 @@ fa_error *mlir::fa::getProgram(llvm::StringRef key,
   }
   std::shared_ptr<Slot> slot = it->second;
   if (!added) {
-    programs->changed.wait(lock, [&] { return slot->done; });
+    programs->changed->wait(lock, [&] { return slot->done; });
     if (!slot->program)
       return makeError(slot->problem);
     ++getCacheCounts().memory;
@@ -104,6 +137,6 @@ fa_error *mlir::fa::getProgram(llvm::StringRef key,
     *program = slot->program = made.release();
   }
   lock.unlock();
-  programs->changed.notify_all();
+  programs->changed->notify_all();
   return error;
 }

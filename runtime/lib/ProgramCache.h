@@ -21,7 +21,8 @@ CacheCounts &getCacheCounts();
 
 /// Return the program of a key, with a reference for the caller: one that is kept, or
 /// what `make` stores, which one thread calls while others that ask for the same
-/// wait. Failures are not kept, but told to all who waited.
+/// wait. Failures are not kept, but told to all who waited. In a child that was forked
+/// meanwhile, what was being made or loaded is made again.
 fa_error *getProgram(llvm::StringRef key, llvm::function_ref<fa_error *(fa_program &)> make,
                      fa_program **program);
 

@@ -39,7 +39,9 @@ struct FrameAt {
 /// A file that is read at places.
 class File {
 public:
-  explicit File(const std::string &path) : file(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  // What is no file, such as a pipe, is not waited for.
+  explicit File(const std::string &path)
+      : file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status;
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode))
       bytes = status.st_size;

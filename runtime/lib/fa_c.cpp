@@ -202,16 +202,18 @@ static llvm::Error loadOnCPU(ArrayRef<std::string> images, int threads, fa_progr
   return llvm::Error::success();
 }
 
-/// Begin to make what the program lacks of cubins, after `before`.
+/// Begin to make what the program lacks of cubins, after `before`, which returns why that cannot be
+/// kept; empty where it may be.
 static void assembleAside(fa_program &program, const KeptCubins &cubins, std::vector<Code> images,
-                          std::function<void()> before = nullptr) {
+                          std::function<std::string()> before = nullptr) {
   // The program waits for it before it goes.
   program.keeping = std::make_unique<Background>(
       [&program, cubins, images = std::move(images), before = std::move(before)] {
-        if (before)
-          before();
+        std::string problem = before ? before() : "";
         if (cubins.canAssemble())
-          program.startProblem = cubins.assemble(*program.cuda, program.manifest, images);
+          program.startProblem = problem.empty()
+                                     ? cubins.assemble(*program.cuda, program.manifest, images)
+                                     : std::move(problem);
       });
 }
 
@@ -335,12 +337,13 @@ static llvm::Expected<cuda::Program> compileForCUDA(ModuleOp module, const Compi
 /// PTX is kept, not what cuLinkComplete makes of it: that keeps to calls across
 /// units, so that setmaxnreg is ignored and products wait for each other (C7504, C7509). What
 /// the driver makes of PTX it keeps in a cache of its own, and what ptxas does in KeptCubins.
-static void keep(const DiskCache &disk, StringRef key, const cuda::Program &compiled) {
+/// Return why the disk does not keep it; empty where it does, or there is nothing to keep.
+static std::string keep(const DiskCache &disk, StringRef key, const cuda::Program &compiled) {
   auto images = cuda::getAll(compiled.images);
   if (images)
-    disk.write(key, printArtifact({printManifest(compiled.manifest), std::move(*images)}));
-  else
-    llvm::consumeError(images.takeError());
+    return disk.write(key, printArtifact({printManifest(compiled.manifest), std::move(*images)}));
+  llvm::consumeError(images.takeError());
+  return "";
 }
 
 /// Parses, and calls `use` with the module of the one entry, the options in full, the
@@ -508,8 +511,9 @@ static fa_error *compileModule(ModuleOp module, CompileOptions &compile,
       return makeError(errors.messages(llvm::toString(compiled.takeError())));
     if (cubins) {
       std::vector<Code> images = compiled->images;
-      assembleAside(program, *cubins, std::move(images),
-                    [disk, key, compiled = std::move(*compiled)] { keep(disk, key, compiled); });
+      assembleAside(
+          program, *cubins, std::move(images),
+          [disk, key, compiled = std::move(*compiled)] { return keep(disk, key, compiled); });
     }
   } else {
     auto artifact = compileForCPU(module, compile, options.threads, program);

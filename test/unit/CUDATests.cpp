@@ -7,6 +7,7 @@
 
 #include "../../runtime/lib/CUDADriver.h"
 #include "../../runtime/lib/CUDAExecutor.h"
+#include "../../runtime/lib/PTXParameters.h"
 #include "FakeDriver.h"
 #include "FakeLaunch.h"
 #include "fa/Runtime/CompileCUDA.h"
@@ -452,6 +453,37 @@ TEST_F(CUDA, SaysWhyNothingCanBeLoaded) {
   EXPECT_EQ(problemOf(manifest.c_str()),
             "the program needs CUDA 13.0, but the driver supports 12.4; update the driver, "
             "or compile for sm_80");
+  // Launches would give kernels less than these read.
+  const std::string remedy = "; give the manifest that was made with its image",
+                    stride = R"(["stride", 0, 0],)", last = R"(, ["scalar", 2]])";
+  manifest = kFakeManifest;
+  manifest.erase(manifest.find(stride), stride.size());
+  EXPECT_EQ(problemOf(manifest.c_str()),
+            "kernel 'fake_scale' takes 7 parameters, but the manifest lists 6" + remedy);
+  manifest = kFakeManifest;
+  manifest.replace(manifest.rfind(last), last.size(), "]");
+  EXPECT_EQ(problemOf(manifest.c_str()),
+            "kernel 'fake_plain' takes 7 parameters, but the manifest lists 6" + remedy);
+  // Whatever stands in between; and a tensor map has more bytes than a pointer.
+  ManifestKernel kernel;
+  kernel.name = "f";
+  kernel.parameters.resize(2);
+  auto parametersOf = [&](const std::string &ptx) {
+    return llvm::toString(cuda::checkParameters(ptx, kernel));
+  };
+  EXPECT_EQ(parametersOf(".entry f(.param .u64 x, .param .align 8 .b8 y[8]) {"), "");
+  EXPECT_EQ(parametersOf(".entry g(.param .u64 x)\n.visible .entry\tf /* of (a, b) */ (\n"
+                         " .param .u64 .ptr .global .align 1 f_0, // .param, as g has\n"
+                         " .param .f32 f_1/**/)\n.entry f1()"),
+            "");
+  EXPECT_EQ(parametersOf(".entry g(.param .u64 x)"), "");
+  EXPECT_EQ(parametersOf(".entry f { ret; }"),
+            "kernel 'f' takes 0 parameters, but the manifest lists 2" + remedy);
+  const std::string map = ".entry f(.param .u64 x, .param .align 64 .b8 y[128])";
+  EXPECT_EQ(parametersOf(map),
+            "parameter 1 of kernel 'f' has 128 bytes, but the manifest gives it 8" + remedy);
+  kernel.parameters[1].kind = ManifestParameter::TensorMap;
+  EXPECT_EQ(parametersOf(map), "");
   manifest = kFakeManifest;
   manifest.replace(manifest.find("fake_plain"), 10, "no_such_fn");
   EXPECT_EQ(problemOf(manifest.c_str()),

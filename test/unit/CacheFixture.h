@@ -14,6 +14,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace fa::test {
@@ -122,6 +123,17 @@ inline std::string read(const fs::path &path) {
 inline void overwrite(const fs::path &path, const std::string &bytes) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));
 }
+
+/// Lets files of this process have so many bytes, for a scope.
+struct FileLimit {
+  explicit FileLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before);
+    rlimit limit = {bytes, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() { setrlimit(RLIMIT_FSIZE, &before); }
+  rlimit before;
+};
 
 } // namespace fa::test
 

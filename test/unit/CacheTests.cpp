@@ -234,6 +234,30 @@ TEST_F(Cache, SaysWhatIsWrongWithItsSettings) {
   ASSERT_EQ(chmod(folder.c_str(), 0755), 0);
 }
 
+// The signal that comes with the limit would end the process.
+TEST_F(Cache, KeepsNothingAboveTheLimitOfFiles) {
+  {
+    FileLimit limit(1000);
+    EXPECT_EQ(run(5, freshName()), "");
+  }
+  EXPECT_EQ(entries().size(), 0u);
+  // One that the caller blocks and has pending is the caller's.
+  sigset_t mine, before;
+  sigemptyset(&mine);
+  sigaddset(&mine, SIGXFSZ);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &mine, &before), 0);
+  raise(SIGXFSZ);
+  {
+    FileLimit limit(1000);
+    EXPECT_EQ(run(5, freshName()), "");
+  }
+  const timespec atOnce = {0, 0};
+  EXPECT_EQ(sigtimedwait(&mine, nullptr, &atOnce), SIGXFSZ);
+  ASSERT_EQ(pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
+  EXPECT_EQ(run(5, freshName()), "");
+  EXPECT_EQ(entries().size(), 1u);
+}
+
 TEST_F(Cache, CompilesOnceForManyThreads) {
   int compiled = count("compiled");
   std::vector<std::thread> threads;

@@ -96,10 +96,88 @@ TEST_F(KeptCubins, AreNotMadeWhereThatIsOff) {
   EXPECT_EQ(start(), kReads);
 }
 
+TEST_F(KeptCubins, AreNotMadeWhereNothingIsKept) {
+  setenv("FA_CACHE_SIZE", "0", 1);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(start(), kCompiles);
+    EXPECT_EQ(explained(), "the disk cache keeps nothing: FA_CACHE_SIZE is 0; unset it, or set it "
+                           "to a number of MiB");
+  }
+  unsetenv("FA_CACHE_SIZE");
+  const uid_t nobody = 65534; // root may write anywhere
+  fs::permissions(tools, fs::perms::all);
+  fs::permissions(tools + "/ptxas", fs::perms::all);
+  ASSERT_EQ(chmod(folder.c_str(), 0555), 0);
+  ASSERT_TRUE(geteuid() != 0 || seteuid(nobody) == 0);
+  EXPECT_EQ(start(), kCompiles);
+  EXPECT_EQ(explained(), "the disk cache keeps nothing: '" + folder +
+                             "' cannot be written: Permission denied; set FA_CACHE_DIR to a folder "
+                             "that can be written");
+  ASSERT_TRUE(getuid() != 0 || seteuid(0) == 0);
+  ASSERT_EQ(chmod(folder.c_str(), 0755), 0);
+  // Where that shows only when something is written.
+  std::string full = "the disk cache keeps nothing in '" + folder +
+                     "': File too large; free space there, or set FA_CACHE_DIR to another folder";
+  {
+    FileLimit limit(1000);
+    EXPECT_EQ(start(), kCompiles);
+    EXPECT_EQ(explained(), full);
+  }
+  EXPECT_EQ(entries().size(), 0u);
+  EXPECT_EQ(start(), kCold);
+  EXPECT_EQ(start(), kKept);
+}
+
+// A folder in place of an entry cannot be replaced by it.
+TEST_F(KeptCubins, AreNotMadeAfterOneThatIsNotKept) {
+  EXPECT_EQ(start(), kCold);
+  for (const fs::path &path : entries())
+    if (read(path).find("cubin ") < 40) {
+      fs::remove(path);
+      fs::create_directories(path / "in");
+    }
+  EXPECT_EQ(start(), (Start{kImages, 0, 1}));
+  EXPECT_EQ(explained(), "the disk cache keeps nothing in '" + folder +
+                             "': Is a directory; free space there, or set FA_CACHE_DIR to another "
+                             "folder");
+}
+
+TEST_F(KeptCubins, NeedTemporaryFiles) {
+  const std::string remedy = "; free space there, or name another folder in TMPDIR";
+  setenv("TMPDIR", "/nowhere", 1);
+  EXPECT_EQ(start(), kCompiles);
+  std::string said = explained();
+  EXPECT_EQ(said.rfind("cannot make a temporary file, '/nowhere/fa-", 0), 0u) << said;
+  EXPECT_NE(said.find("': No such file or directory" + remedy), std::string::npos) << said;
+  unsetenv("TMPDIR");
+  {
+    FileLimit limit(4096);
+    EXPECT_EQ(start(), kReads);
+    said = explained();
+  }
+  EXPECT_EQ(said.rfind("cannot write '/tmp/fa-", 0), 0u) << said;
+  EXPECT_NE(said.find("': File too large" + remedy), std::string::npos) << said;
+  EXPECT_EQ(start(), kAssembles);
+}
+
+TEST_F(KeptCubins, DoNotWaitForAPtxasThatHangs) {
+  setenv("FA_FAKE_PTXAS_VERSION", "hang", 1);
+  auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(start(), kCompiles);
+  EXPECT_EQ(start(), kReads);
+  EXPECT_EQ(withoutFolder(explained(), tools),
+            "DIR/ptxas took more than 5 s to tell its version; name a ptxas of CUDA 12.3 to 12.x "
+            "in FA_PTXAS");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
 TEST_F(KeptCubins, AreOfAPtxasThatServes) {
   // The stand-in's driver is of CUDA 12.4; PTX for sm_90a is read from 12.3 on.
   for (auto [version, problem] : {std::pair("12.2", "DIR/ptxas is of CUDA 12.2"),
                                   {"13.0", "DIR/ptxas is of CUDA 13.0"},
+                                  {"9223372036854775807.0", "DIR/ptxas tells no version"},
+                                  {"99999999999999999999.0", "DIR/ptxas tells no version"},
+                                  {"12.-1", "DIR/ptxas tells no version"},
                                   {"nonsense", "DIR/ptxas tells no version"}}) {
     setenv("FA_FAKE_PTXAS_VERSION", version, 1);
     // Each is asked once.
@@ -214,6 +292,96 @@ TEST_F(KeptCubins, EndWithTheProcess) {
   fs::remove(tools + "/running");
   EXPECT_EQ(start(), kAssembles);
   EXPECT_EQ(waitpid(-1, &status, WNOHANG), -1) << "a child is left";
+}
+
+//===----------------------------------------------------------------------===//
+// Children, into which threads do not come along
+//===----------------------------------------------------------------------===//
+
+/// Return the status of a child that does something, or is ended by an alarm.
+template <typename Work> static int inChild(Work work) {
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(work());
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
+/// Compile a program under a name that others may use, too; null where that fails.
+static fa_program *compileAs(const std::string &name) {
+  std::string text = KeptCubins::toText(128);
+  fa_compile_options options = KeptCubins::makeOptions();
+  options.source_name = name.c_str();
+  fa_program *program = nullptr;
+  fa_error_free(fa_compile(text.data(), text.size(), &options, &program));
+  return program;
+}
+
+static bool canCompile(const std::string &name) {
+  fa_program *program = compileAs(name);
+  return program && take(fa_program_wait(program)).empty();
+}
+
+TEST_F(KeptCubins, ChildrenCompileWhatTheirParentDoes) {
+  setenv("FA_PTXAS", "", 1);
+  EXPECT_EQ(start(), kCompiles);
+  setenv("FA_FAKE_CUDA", "load=1000", 1);
+  const std::string name = freshName();
+  std::thread compiling([&] { EXPECT_TRUE(canCompile(name)); });
+  // Others wait for it.
+  std::thread waiting([&] { EXPECT_TRUE(canCompile(name)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  setenv("FA_FAKE_CUDA", "load=100", 1);
+  auto compileTwice = [&] {
+    std::thread beside([&] { canCompile(name); });
+    bool done = canCompile(name);
+    beside.join();
+    return done && canCompile(freshName()) ? 0 : 1;
+  };
+  EXPECT_EQ(inChild(compileTwice), 0);
+  compiling.join();
+  waiting.join();
+}
+
+TEST_F(KeptCubins, ChildrenCompileWhatTheirParentLoads) {
+  setenv("FA_PTXAS", "", 1);
+  EXPECT_EQ(start(), kCompiles);
+  setenv("FA_FAKE_CUDA", "load=500", 1);
+  const std::string name = freshName();
+  fa_program *program = compileAs(name);
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(inChild([&] {
+              bool told = take(fa_program_wait(program)) ==
+                          "the process was forked while the program was loaded; compile in the "
+                          "child";
+              return !told ? 1 : !canCompile(name) ? 2 : 0;
+            }),
+            0);
+  EXPECT_EQ(take(fa_program_wait(program)), "");
+  // What is loaded stays.
+  EXPECT_EQ(inChild([&] { return compileAs(name) == program ? 0 : 1; }), 0);
+  fa_program_free(program);
+}
+
+TEST_F(KeptCubins, ChildrenTakeNoTurnOfTheirParent) {
+  setenv("FA_FAKE_PTXAS", "hang", 1);
+  // It ends what hangs.
+  pid_t parent = fork();
+  if (parent == 0) {
+    compile();
+    bool hangs = waitForHanging(tools).first > 0;
+    unsetenv("FA_FAKE_PTXAS");
+    int status = inChild([] { return take(fa_program_wait(compile(136))).empty() ? 0 : 1; });
+    std::exit(!hangs ? 2 : status ? 3 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(parent, &status, 0), parent);
+  EXPECT_EQ(status, 0);
+  fs::remove(tools + "/running");
+  EXPECT_EQ(start(136), kKept);
 }
 
 TEST_F(KeptCubins, EndWithTheirProgram) {

@@ -24,6 +24,7 @@ inline constexpr int kImages = 3;
 inline const char *const kScript = R"(#!/bin/sh
 here=${0%/*}
 if [ "$1" = --version ]; then
+  [ "$FA_FAKE_PTXAS_VERSION" = hang ] && sleep 1000
   echo "Cuda compilation tools, release ${FA_FAKE_PTXAS_VERSION:-12.4}, V0"
   exit
 fi

@@ -12,6 +12,7 @@
 #include "PtxasFixture.h"
 #include <functional>
 #include <regex>
+#include <sys/stat.h>
 
 using namespace fa::test;
 
@@ -147,6 +148,14 @@ TEST_F(Seed, IsNotReadWhereThatIsOff) {
     setenv("FA_CACHE_DIR", "", 1);
     EXPECT_EQ(start(kCausal), kMade);
   }
+}
+
+TEST_F(Seed, MayBeAPipe) {
+  std::string pipe = tools + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  setenv("FA_CACHE_SEED", pipe.c_str(), 1);
+  EXPECT_EQ(start(kCausal), kMade);
+  EXPECT_NE(std::string(fa_cache_info()).find(pipe + ", damaged"), std::string::npos);
 }
 
 TEST_F(Seed, LaunchesAsWhatIsCompiled) {

@@ -13,8 +13,8 @@
 
 namespace mlir::fa {
 
-/// Text may open this many brackets at a time. The parser recurs for each, and
-/// a few ten thousand exhaust its stack.
+/// Text may open this many brackets at a time, with the operators of affine expressions in them.
+/// The parser recurs for each, and a few ten thousand exhaust its stack.
 inline constexpr unsigned kMaxNesting = 1000;
 
 /// Fails, with a diagnostic at its place, where text nests deeper than

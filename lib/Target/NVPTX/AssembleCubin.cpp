@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/NVPTX/AssembleCubin.h"
+#include "fa/Support/FileLimit.h"
 #include "fa/Support/LibraryFolder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -150,7 +151,8 @@ public:
   static llvm::Expected<TemporaryFile> create(StringRef suffix) {
     TemporaryFile file;
     if (std::error_code code = llvm::sys::fs::createTemporaryFile("fa", suffix, file.path))
-      return llvm::createStringError("cannot make a temporary file: " + code.message());
+      return llvm::createStringError("cannot make a temporary file, '" + file.path.str() +
+                                     "': " + code.message());
     return std::move(file);
   }
   TemporaryFile(TemporaryFile &&other) : path(other.path) { other.path.clear(); }
@@ -168,14 +170,29 @@ private:
 /// How a child ended.
 struct Ending {
   nvptx::Assembly::Kind kind;
-  std::string problem;
+  std::string problem, remedy = "";
 };
 } // namespace
+
+static const char kFilesRemedy[] = "free space there, or name another folder in TMPDIR";
 
 static std::string readFile(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+static std::error_code writeFile(StringRef path, StringRef text) {
+  FileLimitIsAnError limit;
+  std::error_code code;
+  llvm::raw_fd_ostream file(path, code, llvm::sys::fs::OF_None);
+  if (code)
+    return code;
+  file << text;
+  file.close();
+  code = file.error();
+  file.clear_error();
+  return code;
 }
 
 /// Start a program that reads nothing and prints to a file. Return the error, 0 for none.
@@ -240,13 +257,13 @@ static Ending waitForChild(const std::string &program, pid_t pid,
     return {nvptx::Assembly::failed, program + " was stopped"};
   // Another time it may have more of the processor.
   if (late)
-    return {nvptx::Assembly::failed,
+    return {nvptx::Assembly::late,
             program + " took more than " + std::to_string(int(limits.seconds)) + " s"};
   if (WIFSIGNALED(status)) {
     int signal = WTERMSIG(status);
-    // Others send these, such as a system without memory.
-    bool fromOutside =
-        signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+    // Others send these, such as a system without memory, or with limits.
+    bool fromOutside = signal == SIGKILL || signal == SIGTERM || signal == SIGINT ||
+                       signal == SIGHUP || signal == SIGXFSZ || signal == SIGXCPU;
     return {fromOutside ? nvptx::Assembly::failed : nvptx::Assembly::refused,
             program + " was ended by signal " + std::to_string(signal)};
   }
@@ -261,7 +278,7 @@ static Ending runPtxas(const std::string &program, std::vector<std::string> argu
                        const nvptx::AssemblerLimits &limits, std::string &said) {
   auto log = TemporaryFile::create("log");
   if (!log)
-    return {nvptx::Assembly::failed, llvm::toString(log.takeError())};
+    return {nvptx::Assembly::failed, llvm::toString(log.takeError()), kFilesRemedy};
   arguments.insert(arguments.begin(), program);
   pid_t pid;
   if (int code = startChild(program, std::move(arguments), log->getPath(), bool(limits.stop), pid))
@@ -284,18 +301,17 @@ nvptx::Assembly nvptx::assemble(StringRef ptxas, StringRef ptx, StringRef target
     return std::move(result);
   };
   auto input = TemporaryFile::create("ptx");
-  if (!input)
+  if (!input) {
+    result.remedy = kFilesRemedy;
     return fail(llvm::toString(input.takeError()));
+  }
   auto output = TemporaryFile::create("cubin");
-  if (!output)
+  if (!output) {
+    result.remedy = kFilesRemedy;
     return fail(llvm::toString(output.takeError()));
-  std::error_code code;
-  llvm::raw_fd_ostream file(input->getPath(), code, llvm::sys::fs::OF_None);
-  file << ptx;
-  file.close();
-  if (file.has_error()) {
-    code = file.error();
-    file.clear_error();
+  }
+  if (std::error_code code = writeFile(input->getPath(), ptx)) {
+    result.remedy = kFilesRemedy;
     return fail("cannot write '" + input->getPath().str() + "': " + code.message());
   }
   std::string said;
@@ -304,6 +320,7 @@ nvptx::Assembly nvptx::assemble(StringRef ptxas, StringRef ptx, StringRef target
       {"-v", "-arch=" + target.str(), input->getPath().str(), "-o", output->getPath().str()},
       limits, said);
   result.kind = ending.kind;
+  result.remedy = ending.remedy;
   if (ending.kind != Assembly::done) {
     if (ending.problem.empty()) {
       ending.problem = ptxas.str() + " cannot assemble for " + target.str() + ": " +
@@ -325,15 +342,25 @@ nvptx::Assembly nvptx::assemble(StringRef ptxas, StringRef ptx, StringRef target
 }
 
 // "Cuda compilation tools, release 12.4, V12.4.99"
-int64_t nvptx::getPtxasVersion(StringRef ptxas, const AssemblerLimits &limits) {
+nvptx::PtxasVersion nvptx::getPtxasVersion(StringRef ptxas, const AssemblerLimits &limits) {
+  PtxasVersion result;
   std::string said;
-  if (runPtxas(ptxas.str(), {"--version"}, limits, said).kind != Assembly::done)
-    return 0;
+  Ending ending = runPtxas(ptxas.str(), {"--version"}, limits, said);
+  result.remedy = ending.remedy;
+  result.mayPass = ending.kind == Assembly::failed;
   StringRef rest = StringRef(said).split("release ").second;
-  int64_t major = 0, minor = 0;
-  if (rest.consumeInteger(10, major) || !rest.consume_front(".") || rest.consumeInteger(10, minor))
-    return 0;
-  return major * 1000 + minor * 10;
+  // More than that is no version.
+  constexpr unsigned kMostMajor = 1000, kMostMinor = 99;
+  unsigned major = 0, minor = 0;
+  if (ending.kind != Assembly::done && !ending.problem.empty())
+    result.problem = ending.problem + (ending.kind == Assembly::late ? " to tell its version" : "");
+  else if (ending.kind != Assembly::done || rest.consumeInteger(10, major) ||
+           !rest.consume_front(".") || rest.consumeInteger(10, minor) || major > kMostMajor ||
+           minor > kMostMinor)
+    result.problem = ptxas.str() + " tells no version";
+  else
+    result.version = int64_t(major) * 1000 + minor * 10;
+  return result;
 }
 
 llvm::Expected<nvptx::Cubin> nvptx::assembleCubin(StringRef ptx, const Target &target) {
@@ -342,6 +369,7 @@ llvm::Expected<nvptx::Cubin> nvptx::assembleCubin(StringRef ptx, const Target &t
     return ptxas.takeError();
   Assembly result = assemble(*ptxas, ptx, target.name, {});
   if (result.kind != Assembly::done)
-    return llvm::createStringError(result.problem);
+    return llvm::createStringError(result.problem +
+                                   (result.remedy.empty() ? "" : "; " + result.remedy));
   return std::move(result.cubin);
 }

@@ -63,13 +63,16 @@ struct AssemblerLimits {
 struct Assembly {
   enum Kind {
     done,    ///< there is a cubin
-    refused, ///< ptxas has an error to tell, took too long or crashed, and would again
+    refused, ///< ptxas has an error to tell, or crashed, and would again
+    late,    ///< it took too long
     failed,  ///< it was stopped, or could not be run
   };
   Kind kind = failed;
   Cubin cubin;
   /// Say what went wrong; empty where nothing did.
   std::string problem;
+  /// Say what to do, where it is not the fault of this ptxas; else empty.
+  std::string remedy;
 };
 
 /// Assemble PTX for a target by a ptxas. Signals and threads of this process are let be: no alarm,
@@ -80,8 +83,15 @@ Assembly assemble(llvm::StringRef ptxas, llvm::StringRef ptx, llvm::StringRef ta
 /// Return whether a text is what ptxas makes: an ELF file.
 bool isCubin(llvm::StringRef text);
 
-/// Return the CUDA that a ptxas is of, as drivers count (12040 is 12.4); 0 where it does not tell.
-int64_t getPtxasVersion(llvm::StringRef ptxas, const AssemblerLimits &limits);
+/// Tell what a ptxas says of itself.
+struct PtxasVersion {
+  /// The CUDA that it is of, as drivers count (12040 is 12.4); 0 where it does not tell.
+  int64_t version = 0;
+  /// Say why it is 0, and whether that was for this time alone; as in an Assembly.
+  std::string problem, remedy;
+  bool mayPass = false;
+};
+PtxasVersion getPtxasVersion(llvm::StringRef ptxas, const AssemblerLimits &limits);
 
 /// Assembles PTX for a target. Errors: no ptxas, or what it says.
 llvm::Expected<Cubin> assembleCubin(llvm::StringRef ptx, const Target &target);
