@@ -350,7 +350,7 @@ std::string cuda::GradientVariant::describe() const {
   std::string blocks =
       std::to_string(kFewBlocks) + " blocks of " + std::to_string(keysOfBlock) + " keys";
   if (kind == Kind::splitGroups)
-    return "several query heads to a key head, in at most " + blocks;
+    return "several query heads to a key head, no more keys than queries, in at most " + blocks;
   std::string length = std::to_string(ofSequences ? kSplitMean : kSplitLength);
   return "more than " + length + " queries and keys" +
          (ofSequences ? " a sequence in the mean" : "") + ", and than " + blocks;
@@ -425,21 +425,23 @@ static void bound(const cuda::GradientVariant &gradient, ManifestVariant &varian
     bounds.push_back({blocks, kFewBlocks});
     // 1 where each query head has one of its own.
     bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, *hk, *hq), 0});
-    // 1 or more where parts of dK, each as large as K with a head for each of Q, exceed dQ.
-    SizeExpr others = SizeExpr::binary(SizeExpr::Add, *keys, SizeExpr::constant(-1));
-    bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, others, *queries), 0});
+    // More where parts of dK, each as large as K with a head for each of Q, exceed dQ.
+    bounds.push_back({SizeExpr::binary(SizeExpr::CeilDiv, *keys, *queries), 1});
     return;
   }
   // 0 where there are more; of no size there is no quotient, and the bound does not hold.
   auto more = [&](const SizeExpr &size, const SizeExpr &than) {
     bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, than, size), 0});
   };
-  SizeExpr most = SizeExpr::constant(kSplitLength);
-  if (inRow)
-    most = times(SizeExpr::constant(kSplitMean),
-                 SizeExpr::binary(SizeExpr::Add, *b, SizeExpr::constant(-1)));
-  more(*queries, most);
-  more(*keys, most);
+  for (const SizeExpr &size : {*queries, *keys})
+    if (!inRow)
+      more(size, SizeExpr::constant(kSplitLength));
+    else // More than the mean times B: 1 more of it, rounded up, than the B + 1 of starts.
+      more(SizeExpr::binary(
+               SizeExpr::Add,
+               SizeExpr::binary(SizeExpr::CeilDiv, size, SizeExpr::constant(kSplitMean)),
+               SizeExpr::constant(1)),
+           *b);
   more(blocks, SizeExpr::constant(kFewBlocks));
 }
 

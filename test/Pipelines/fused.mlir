@@ -93,11 +93,11 @@
 // LONG: added up in memory by several blocks: {{[1-9].*}} of these bytes
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1536,1537 | FileCheck %s --check-prefix=SPLIT
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=1,8,8,1537,1537 | FileCheck %s --check-prefix=SPLIT
-// SPLIT: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 128 keys; not more than 1536 queries and keys, and than 237 blocks of 128 keys{{$}}
+// SPLIT: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, no more keys than queries, in at most 237 blocks of 128 keys; not more than 1536 queries and keys, and than 237 blocks of 128 keys{{$}}
 // SPLIT-NOT: rows_convert
 // SPLIT-NOT: added up in memory
 // RUN: fa-opt %examples/causal_d128.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=SAME-BITS
-// SAME-BITS: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 128 keys{{$}}
+// SAME-BITS: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, no more keys than queries, in at most 237 blocks of 128 keys{{$}}
 // SAME-BITS-NOT: rows_convert
 // So does a score such as softcap, and a mask that reads an element for each key.
 // RUN: sed 's/x64xf32/x128xbf16/g' %examples/softcap.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=SCORE
@@ -109,17 +109,17 @@
 // RUN: sed 's/x64xf32/x128xbf16/g; s/window<255, 0>/window<1023, 0>, causal/' %examples/window.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=WIDE
 // WIDE: entry @window_backward for sm_90a, variant fused: more than 1536 queries and keys, and than 237 blocks of 128 keys
 // RUN: sed 's/x64xf32/x128xbf16/g; s/window<255, 0>/window<1022, 0>/' %examples/window.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=NARROW
-// NARROW: entry @window_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 128 keys{{$}}
+// NARROW: entry @window_backward for sm_90a, variant main: not several query heads to a key head, no more keys than queries, in at most 237 blocks of 128 keys{{$}}
 // Heads of keys that few blocks make have parts of their group's heads, added up after.
 // RUN: fa-opt %examples/gqa.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=1,16,1,8192,8192 | FileCheck %s --check-prefix=PARTS
-// PARTS: entry @gqa_backward for sm_90a, variant split-groups: several query heads to a key head, in at most 237 blocks of 128 keys
+// PARTS: entry @gqa_backward for sm_90a, variant split-groups: several query heads to a key head, no more keys than queries, in at most 237 blocks of 128 keys
 // PARTS: kernel @gqa_backward_keys_sum grid
 // PARTS: workspace gqa_backward_keys_ws: 50331648 bytes
 // Blocks of wide heads have 64 keys, so that twice as many keys are few.
 // RUN: sed 's/x96xbf16/x256xbf16/g; s/x64xbf16/x256xbf16/g' %examples/gqa.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=1,16,1,15168,15168 | FileCheck %s --check-prefix=WIDE-PARTS
-// WIDE-PARTS: entry @gqa_backward for sm_90a, variant split-groups: several query heads to a key head, in at most 237 blocks of 64 keys
+// WIDE-PARTS: entry @gqa_backward for sm_90a, variant split-groups: several query heads to a key head, no more keys than queries, in at most 237 blocks of 64 keys
 // RUN: sed 's/x96xbf16/x256xbf16/g; s/x64xbf16/x256xbf16/g' %examples/gqa.mlir | fa-opt - --backward --target=sm_90a --emit=report --shape=1,16,1,15169,15169 | FileCheck %s --check-prefix=WIDE-MANY
-// WIDE-MANY: entry @gqa_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 64 keys
+// WIDE-MANY: entry @gqa_backward for sm_90a, variant main: not several query heads to a key head, no more keys than queries, in at most 237 blocks of 64 keys
 // WIDE-MANY-NOT: kernel @gqa_backward_keys_sum
 // So has one of f16, whose program differs in the type alone; not one of f32.
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=f16 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=LONG

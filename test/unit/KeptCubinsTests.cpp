@@ -33,6 +33,41 @@ TEST_F(KeptCubins, AreFoundAtTheNextStart) {
     close(file);
 }
 
+/// Manifests of all that bounds variants by are read back: a mean length of sequences in a row, and
+/// groups of query heads.
+TEST_F(KeptCubins, AreOfGradientsOfSequences) {
+  setenv("FA_PTXAS", "", 1);
+  for (bool inRow : {true, false}) {
+    SCOPED_TRACE(inRow);
+    std::string type = inRow ? "tensor<?x?x64xbf16>" : "tensor<?x?x?x64xbf16>",
+                rows = inRow ? "tensor<?x?xf32>" : "tensor<?x?x?xf32>",
+                text = "func.func @f(%q: " + type + " {fa.name = \"q\"}, %k: " + type +
+                       " {fa.name = \"k\"}, %v: " + type + " {fa.name = \"v\"}";
+    if (inRow)
+      text += ", %s: tensor<?xi32> {fa.name = \"s\", fa.dims = [\"B+1\"]}";
+    text += ") -> (" + type + " {fa.name = \"o\"}, " + rows + " {fa.name = \"lse\"}) {\n";
+    text += "  %o, %lse = fa.attention query(%q) key(%k) value(%v) ";
+    if (inRow)
+      text += "sequences(query_starts(%s) key_starts(%s)) ";
+    text += ": (" + type + ", " + type + ", " + type;
+    if (inRow)
+      text += ", tensor<?xi32>, tensor<?xi32>";
+    text += ") -> (" + type + ", " + rows + ")\n";
+    text += "  return %o, %lse : " + type + ", " + rows + "\n}";
+    for (bool again : {false, true}) {
+      int compiled = count("compiled"), disk = count("disk");
+      fa_compile_options options = makeOptions();
+      options.backward = 1;
+      fa_program *program = nullptr;
+      ASSERT_EQ(take(fa_compile(text.data(), text.size(), &options, &program)), "");
+      EXPECT_EQ(take(fa_program_wait(program)), "");
+      fa_program_free(program);
+      EXPECT_EQ(count("compiled"), compiled + !again);
+      EXPECT_EQ(count("disk"), disk + again);
+    }
+  }
+}
+
 TEST_F(KeptCubins, ArePTXWhereTheDriverRefusesThem) {
   EXPECT_EQ(start(80), kCold);
   for (const char *setting : {"cubin=209", "cubin=209,lazy=1"}) {
