@@ -3,6 +3,7 @@
 import inspect
 import math
 import os
+import random
 import sys
 import tempfile
 import types
@@ -117,6 +118,33 @@ def attend_densely(q, k, v, mask, score):
     return attend(q, k, v, seen, score and (lambda s: spread(score, s).to(s.dtype)))
 
 
+def draw_score(chance):
+    """Return what makes a random score of captured tensors: at heads, at rows, at keys, and at pairs of each head, or of
+    each head and batch, one of them read twice."""
+    def draw(depth):
+        if depth == 0:
+            return chance.choice([lambda x: x.s, lambda x: x.s, lambda x: (x.i - x.j) * 0.125])
+        a, b = draw(depth - 1), draw(depth - 1)
+        return chance.choice([
+            lambda x: a(x) + b(x), lambda x: a(x) * torch.tanh(b(x)), lambda x: torch.sin(a(x)) - b(x),
+            lambda x: torch.exp(-a(x).abs()) + b(x), lambda x: torch.where(x.i > x.j, a(x), b(x)),
+            lambda x: torch.maximum(a(x), b(x)), lambda x: torch.sqrt(1 + a(x) * a(x)) - b(x)])
+
+    def read(n, x):
+        at = [(x.h,), (x.b, x.h, x.i), (x.b, x.h, x.j), (x.h, x.i, x.j), (x.b, x.h, x.i, x.j)][n]
+        return x.captured[n][at]
+    first, second = draw(2), draw(1)
+    chosen = chance.sample(range(5), 3)
+
+    def make(captured):
+        def score(s, b, h, i, j):
+            x = types.SimpleNamespace(s=s, b=b, h=h, i=i, j=j, captured=captured)
+            y = first(x) + read(chosen[0], x) * torch.tanh(second(x))
+            return y + torch.where(i < 2 * j, read(chosen[1], x), read(chosen[0], x)) * read(chosen[2], x)
+        return score
+    return make
+
+
 @needs_torch
 class Functions(unittest.TestCase):
     def draw(self, length, device, dtype):
@@ -159,6 +187,32 @@ class Functions(unittest.TestCase):
                             count = count_programs()
                             self.compare_one(length, device, torch.float32, False, *functions)
                             self.assertEqual(count_programs(), count)
+
+    def test_random_scores(self):
+        """Gradients of random scores, and of all that these capture, equal autograd's in float64."""
+        batch, heads, length = 2, 4, 24
+        for device in devices():
+            for seed in range(5):
+                with self.subTest(device=device, seed=seed):
+                    skip_without(self, device)
+                    queries = self.draw(length, device, torch.float32)
+                    captures = [torch.randn(shape, device=device).requires_grad_() for shape in (
+                        (heads,), (batch, heads, length), (batch, heads, length), (heads, length, length),
+                        (batch, heads, length, length))]
+                    make = draw_score(random.Random(seed))
+                    o = fa_mlir.flex_attention(*queries, score_mod=make(captures))
+                    do, plain = torch.randn_like(o), []
+                    for kind in (torch.float64, torch.float32):
+                        leaves = [x.detach().to(kind).requires_grad_() for x in queries + captures]
+                        dense, _ = attend_densely(*leaves[:3], None, make(leaves[3:]))
+                        plain.append(torch.autograd.grad(dense, leaves, do.to(kind), allow_unused=True))
+                    results = torch.autograd.grad(o, queries + captures, do, allow_unused=True)
+                    self.assertGreaterEqual(sum(x is not None for x in plain[0]), 5)
+                    for n, (result, reference, low) in enumerate(zip(results, *plain)):
+                        if reference is None:
+                            self.assertTrue(result is None or not result.any(), n)
+                        else:
+                            check(self, n, result, reference, low)
 
     def test_causal_with_sink(self):
         """A sink is a key more that has no value: of FlexAttention's output and lse, what each row keeps and what is added."""

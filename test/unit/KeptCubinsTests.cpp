@@ -190,7 +190,7 @@ TEST_F(KeptCubins, NeedTemporaryFiles) {
     EXPECT_EQ(start(), kReads);
     said = explained();
   }
-  EXPECT_EQ(said.rfind("cannot write '/tmp/fa-", 0), 0u) << said;
+  EXPECT_EQ(said.rfind("cannot write '", 0), 0u) << said;
   EXPECT_NE(said.find("': File too large" + remedy), std::string::npos) << said;
   EXPECT_EQ(start(), kAssembles);
 }
