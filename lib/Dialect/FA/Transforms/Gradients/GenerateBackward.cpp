@@ -28,6 +28,7 @@
 
 #include "../BlockBuilder.h"
 #include "Derivative.h"
+#include "ScoreMagnitudes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Support/Names.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -125,47 +126,6 @@ private:
 };
 
 } // namespace
-
-/// Return whether a value is made of positions.
-static bool isPosition(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<arith::NegFOp, arith::ExtFOp, arith::TruncFOp, math::AbsFOp>(op))
-    return isPosition(op->getOperand(0));
-  return isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op);
-}
-
-/// Return whether what is read is a slope: a number of `head`, times distances alone, of which one
-/// is 0 in most rows.
-static bool isSlope(tensor::ExtractOp read, Value head) {
-  auto isTimesPosition = [&](Operation *user) {
-    auto product = dyn_cast<arith::MulFOp>(user);
-    return product && (isPosition(product.getLhs()) || isPosition(product.getRhs()));
-  };
-  return llvm::all_of(read.getIndices(), [&](Value index) { return index == head; }) &&
-         !read.getIndices().empty() && llvm::all_of(read->getUsers(), isTimesPosition);
-}
-
-/// Return whether a score may be far from 0 in all of a row: it reads a capture of floats that is
-/// no slope, such as a bias, or has a large number or a function that grows like one.
-static bool mayBeFar(Region &score) {
-  constexpr double kFar = 0x1p15;
-  if (score.empty())
-    return false;
-  if (llvm::any_of(score.getArguments().drop_front(), [](BlockArgument argument) {
-        return isa<FloatType>(argument.getType()) && !argument.use_empty();
-      }))
-    return true;
-  auto walked = score.walk([&](Operation *op) {
-    bool isFar = isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::PowFOp, math::FPowIOp>(op);
-    if (auto read = dyn_cast<tensor::ExtractOp>(op))
-      isFar = isa<FloatType>(read.getType()) && !isSlope(read, score.getArgument(2));
-    APFloat number(0.0);
-    if (matchPattern(op, m_ConstantFloat(&number)))
-      isFar = number.isFinite() && std::abs(number.convertToDouble()) >= kFar;
-    return isFar ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return walked.wasInterrupted();
-}
 
 /// Return whether P is exp2((x - lse) log2 e), which is right to f32 however large x is, and not
 /// one fma, exp2(x log2 e - lse2), whose errors grow with x: those of products of operands of 2
@@ -485,40 +445,6 @@ void Backward::addSum(Value argument, RankedTensorType type, SumAttr sum) {
   }
   if (sum)
     known->sums.push_back(sum);
-}
-
-/// Return whether a value is finite wherever `dx`, which it is computed from, is 0: positions,
-/// constants and functions that are bounded are, and what is no sum or product of such may not be.
-/// Two positions and a constant of kMost make no infinity.
-static bool isFinite(Value value, Value dx, llvm::SmallDenseSet<Value> &known) {
-  if (value == dx || !known.insert(value).second)
-    return true;
-  APFloat number(0.0);
-  constexpr double kMost = 1e18;
-  if (matchPattern(value, m_ConstantFloat(&number)))
-    return std::abs(number.convertToDouble()) <= kMost;
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<math::TanhOp, math::SinOp, math::CosOp, math::ErfOp, math::AtanOp>(op))
-    return true;
-  if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp, arith::TruncFOp>(op) &&
-      value.getType().isF16())
-    return false;
-  if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
-    return true;
-  if (auto quotient = dyn_cast_or_null<arith::DivFOp>(op))
-    return matchPattern(quotient.getRhs(), m_ConstantFloat(&number)) &&
-           std::abs(number.convertToDouble()) >= 1 / kMost &&
-           isFinite(quotient.getLhs(), dx, known);
-  return isa_and_nonnull<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::ExtFOp,
-                         arith::TruncFOp, arith::SelectOp, math::AbsFOp, math::FmaOp>(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return !isa<FloatType>(operand.getType()) || isFinite(operand, dx, known);
-         });
-}
-
-static bool isFinite(Value value, Value dx) {
-  llvm::SmallDenseSet<Value> known;
-  return isFinite(value, dx, known);
 }
 
 /// Emit the read of a number of the pair's row.
