@@ -232,7 +232,8 @@ def ask_reports(compiler, options, section, name, d, n):
                 continue
             if section.backward:
                 # Masks by data show more than the report knows of.
-                seconds[label] = None if case.visits or case.lengths else estimate(*question, backward=True)
+                if options.estimate and not (case.visits or case.lengths):
+                    seconds[label] = estimate(*question, backward=True)
                 continue
             ratio = visited(*question, flops_of(section, name, d, n))
             if ratio is not None:

@@ -74,6 +74,16 @@ llvm::Error Interpretation::compile() {
   return llvm::Error::success();
 }
 
+bool Interpretation::hasArgument(llvm::StringRef name) {
+  return llvm::any_of(module->getOps<tile::FuncOp>(), [&](tile::FuncOp function) {
+    return llvm::any_of(function.getArguments(), [&](BlockArgument argument) {
+      auto known = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                         tile::TileDialect::kNameAttr);
+      return known && known.getValue() == name;
+    });
+  });
+}
+
 llvm::Expected<std::unique_ptr<Interpretation>>
 Interpretation::create(llvm::StringRef text, const CompileOptions &options, llvm::StringRef phase,
                        llvm::StringRef entry, llvm::StringRef name) {

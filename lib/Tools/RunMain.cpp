@@ -342,17 +342,6 @@ static llvm::StringRef interpretedTarget(const Options &options) {
   return options.target.empty() ? getInterpreterTarget() : StringRef(options.target);
 }
 
-/// Return whether a kernel of a program has an argument of that name.
-static bool hasArgument(ModuleOp module, llvm::StringRef name) {
-  return llvm::any_of(module.getOps<tile::FuncOp>(), [&](tile::FuncOp function) {
-    return llvm::any_of(function.getArguments(), [&](BlockArgument argument) {
-      auto known = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                         tile::TileDialect::kNameAttr);
-      return known && known.getValue() == name;
-    });
-  });
-}
-
 /// Compute the outputs by the interpreter, at the phase asked for.
 static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
                                                          llvm::StringRef text, Checker &checker,
@@ -370,7 +359,7 @@ static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
     auto names = checker.adjointNames(options.dlse);
     if (!names)
       return names.takeError();
-    if (!hasArgument((*program)->getModule(), names->back()))
+    if (!(*program)->hasArgument(names->back()))
       return error("the program of --interp-program has no argument '" + names->back() +
                    "'; compile it with --dlse, or leave that out");
   }
@@ -437,6 +426,13 @@ static llvm::Error setDevice(const Options &options, fa_compile_options &compile
   return llvm::Error::success();
 }
 
+/// Return the first of the options that is given; null where none is.
+static const cl::Option *findGiven(std::initializer_list<const cl::Option *> options) {
+  auto found = llvm::find_if(
+      options, [](const cl::Option *option) { return option->getNumOccurrences() > 0; });
+  return found == options.end() ? nullptr : *found;
+}
+
 /// Bound fa_compile_options.threads.
 static constexpr int kMaxThreads = 1024;
 
@@ -447,20 +443,17 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
   compile.no_cache = 1;
   if (llvm::Error failed = setDevice(options, compile))
     return failed;
-  for (const cl::Option *option : {static_cast<const cl::Option *>(&options.interpPhase),
-                                   static_cast<const cl::Option *>(&options.interpProgram)})
-    if (option->getNumOccurrences() && options.device != "interp")
-      return error("--" + option->ArgStr + " is for the interpreter; add --device=interp");
+  if (auto *option = findGiven({&options.interpPhase, &options.interpProgram});
+      option && options.device != "interp")
+    return error("--" + option->ArgStr + " is for the interpreter; add --device=interp");
   for (const cl::opt<std::string> *option :
        {&options.target, &options.out, &options.gradients, &options.dumpDropout})
     if (option->getNumOccurrences() && option->empty())
       return error("--" + option->ArgStr + " is empty; give it a value, or leave it out");
-  for (const cl::Option *option : {static_cast<const cl::Option *>(&options.gradients),
-                                   static_cast<const cl::Option *>(&options.dlse),
-                                   static_cast<const cl::Option *>(&options.deterministic),
-                                   static_cast<const cl::Option *>(&options.fused)})
-    if (option->getNumOccurrences() && !options.backward)
-      return error("--" + option->ArgStr + " is for gradients; add --backward, or leave it out");
+  if (auto *option =
+          findGiven({&options.gradients, &options.dlse, &options.deterministic, &options.fused});
+      option && !options.backward)
+    return error("--" + option->ArgStr + " is for gradients; add --backward, or leave it out");
   if (options.fused && options.deterministic)
     return error("--fused adds by atomics, in any order, and --deterministic is given; leave out "
                  "one of them");
@@ -487,23 +480,17 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
   if (options.tune && options.standard)
     return error("--tune is for what is compiled, not for the baseline; leave out "
                  "--standard-attention");
-  for (const cl::Option *option : {static_cast<const cl::Option *>(&options.warps),
-                                   static_cast<const cl::Option *>(&options.fused),
-                                   static_cast<const cl::Option *>(&options.order),
-                                   static_cast<const cl::Option *>(&options.leaveOut)})
-    if (option->getNumOccurrences() &&
-        (options.device == "cpu" ||
-         (options.device == "interp" && !nvptx::getTarget(interpretedTarget(options)))))
-      return error("--" + option->ArgStr + " is for GPUs; leave it out, or choose a GPU by --" +
-                   (options.device == "cpu" ? "device" : "target"));
+  if (auto *option = findGiven({&options.warps, &options.fused, &options.order, &options.leaveOut});
+      option && (options.device == "cpu" ||
+                 (options.device == "interp" && !nvptx::getTarget(interpretedTarget(options)))))
+    return error("--" + option->ArgStr + " is for GPUs; leave it out, or choose a GPU by --" +
+                 (options.device == "cpu" ? "device" : "target"));
   if (options.remarks.getNumOccurrences() && !options.interpProgram.empty())
     return error("--remarks is for passes, and --interp-program runs none; leave out one of them");
-  for (const cl::Option *option : {static_cast<const cl::Option *>(&options.gradients),
-                                   static_cast<const cl::Option *>(&options.deterministic),
-                                   static_cast<const cl::Option *>(&options.fused)})
-    if (option->getNumOccurrences() && !options.interpProgram.empty())
-      return error("--" + option->ArgStr + " is for the compiler, and the program of " +
-                   "--interp-program is compiled; give it to fa-opt, or leave it out");
+  if (auto *option = findGiven({&options.gradients, &options.deterministic, &options.fused});
+      option && !options.interpProgram.empty())
+    return error("--" + option->ArgStr + " is for the compiler, and the program of " +
+                 "--interp-program is compiled; give it to fa-opt, or leave it out");
   if (options.out == "-" && llvm::outs().is_displayed())
     return error("--out=- writes bytes, and standard output is a terminal; give a file");
   if (options.threads < 0 || options.threads > kMaxThreads)

@@ -152,8 +152,9 @@ std::string KeptCubins::assembleImage(unsigned image, StringRef ptx, bool &full)
     }
     if (Background::mustEnd())
       return "";
-    problem = (warnings.empty() ? made.problem : assembler.path + " warns: " + warnings) + "; " +
-              (made.remedy.empty() ? "name another ptxas in FA_PTXAS" : made.remedy);
+    if (!warnings.empty())
+      made.problem = assembler.path + " warns: " + warnings;
+    problem = made.describe("name another ptxas in FA_PTXAS");
     // One that hangs is not waited for again, by this process.
     if (made.kind == nvptx::Assembly::late)
       known = {0, made.problem, "", false};

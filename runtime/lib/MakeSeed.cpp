@@ -31,7 +31,7 @@ static llvm::Expected<std::string> assembleImage(StringRef ptxas, StringRef ptx,
                                                  const nvptx::Target &target) {
   nvptx::Assembly made = nvptx::assemble(ptxas, ptx, target.name, {});
   if (made.kind != nvptx::Assembly::done)
-    return error(made.problem + (made.remedy.empty() ? "" : "; " + made.remedy));
+    return error(made.describe());
   for (const nvptx::AssemblerWarning &warning : made.cubin.report.warnings)
     return error(ptxas + " warns: " + warning.code + " " + warning.text +
                  "; name another ptxas in FA_PTXAS");

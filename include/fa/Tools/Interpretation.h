@@ -33,6 +33,8 @@ public:
 
   /// Return the program, for passes to run on.
   ModuleOp getModule() { return *module; }
+  /// Return whether a kernel of the program has an argument of that name.
+  bool hasArgument(llvm::StringRef name);
 
   /// Run the variant that a runtime takes: the one for any alignment where the strides are no
   /// multiples of 16 bytes. Return the outputs, or what the interpreter found, of kernels run in

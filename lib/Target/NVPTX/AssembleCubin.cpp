@@ -341,6 +341,11 @@ nvptx::Assembly nvptx::assemble(StringRef ptxas, StringRef ptx, StringRef target
   return result;
 }
 
+std::string nvptx::Assembly::describe(StringRef otherwise) const {
+  std::string what = remedy.empty() ? otherwise.str() : remedy;
+  return what.empty() ? problem : problem + "; " + what;
+}
+
 // "Cuda compilation tools, release 12.4, V12.4.99"
 nvptx::PtxasVersion nvptx::getPtxasVersion(StringRef ptxas, const AssemblerLimits &limits) {
   PtxasVersion result;
@@ -369,7 +374,6 @@ llvm::Expected<nvptx::Cubin> nvptx::assembleCubin(StringRef ptx, const Target &t
     return ptxas.takeError();
   Assembly result = assemble(*ptxas, ptx, target.name, {});
   if (result.kind != Assembly::done)
-    return llvm::createStringError(result.problem +
-                                   (result.remedy.empty() ? "" : "; " + result.remedy));
+    return llvm::createStringError(result.describe());
   return std::move(result.cubin);
 }

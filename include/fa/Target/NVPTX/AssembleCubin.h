@@ -73,6 +73,9 @@ struct Assembly {
   std::string problem;
   /// Say what to do, where it is not the fault of this ptxas; else empty.
   std::string remedy;
+
+  /// Return the problem and what to do: the remedy, or `otherwise` where that is empty.
+  std::string describe(llvm::StringRef otherwise = "") const;
 };
 
 /// Assemble PTX for a target by a ptxas. Signals and threads of this process are let be: no alarm,
