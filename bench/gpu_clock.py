@@ -266,7 +266,8 @@ def time_rivals(rivals, total, rounds, meter=None, window=0):
     for turn in range(rounds):
         # Each comes first, second, ... in some round: the card still pays for the power that the
         # rival before took above the limit (measured: the last of three had up to 6 % less).
-        for label, run in order[turn % len(order):] + order[:turn % len(order)]:
+        first = turn % max(len(order), 1)
+        for label, run in order[first:] + order[:first]:
             time_alone(run, each[label], total, meter, figures[label], window)
     return figures
 

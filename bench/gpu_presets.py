@@ -60,6 +60,8 @@ BESIDE = [
     ("documents", 128, 8192, ["causal"], []),
     ("documents", 128, 8192, ["documents-8"], ["flex"]),
     ("packed", 128, 16384, ["causal", "packed-12", "packed-12-equal", "packed-64"], [*FLASH, "fa2"]),
+    *((name, d, 16384, ["causal", *("%s-%s" % (name, lengths) for lengths in ("12", "12-equal", "64"))], [])
+      for d in (64, 256) for name in ("documents", "packed")),
     ("limits", 128, 8192, ["causal", "limits_causal", "documents-8", "limits_documents"], []),
     ("blocks", 128, 16384, ["full", "blocks-0.50", "blocks-0.25", "blocks-0.10"], []),
     ("sinks", 64, 8192, ["window-128", "sink-window-128"], []),
@@ -129,6 +131,9 @@ PRESETS = {
         Section("shares", SIZES, [8192], ["full", *MODIFIED, "dropout"], []),
         Section("window", SIZES, [65536], ["causal", "window"], []),
         Section("backward", SIZES, [8192, 2048, 16384, 512], ["full", "causal"], ["fa2"], backward=True),
+        Section("backward-sizes", [96], [8192, 2048, 16384], ["full", "causal"], ["fa2"], backward=True),
+        Section("backward-wide", [192], [8192, 2048, 16384], ["full", "causal", "narrow", "narrow-causal"], ["fa2"],
+                backward=True),
         Section("backward-scores", [128], [8192], ["full", *MODIFIED], ["flex"], backward=True),
         Section("backward-scores", [128], [8192], ["dropout"], ["fa2"], backward=True),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),

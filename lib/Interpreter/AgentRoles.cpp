@@ -258,6 +258,8 @@ LogicalResult Agent::executeRoles(Operation *operation) {
         return success();
       })
       .Case([&](tile::BarrierWaitOp op) -> LogicalResult {
+        if (op.getHead() && warp() != 0)
+          return success();
         if (failed(barrierAt(op, op.getBarriers(), op.getSlot(), barrier)))
           return failure();
         blocked = !barriers.wait(barrier, integer(op.getParity()) & 1, clock);

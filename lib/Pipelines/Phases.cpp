@@ -104,7 +104,8 @@ static void populateBlocks(OpPassManager &pm, const CompileOptions &options) {
   pairwise.narrowColumns = gpu ? 512 : pairwise.columns;
   pairwise.splitGroups = options.splitGroups && gpu;
   pairwise.byKeyHeads = options.byKeyHeads && !gpu;
-  pairwise.fused = options.fused && gpu && !options.deterministic;
+  if (options.fused && gpu && !options.deterministic)
+    pairwise.form = PairwiseForm::fused;
   pm.addPass(createFARewritePairwise(pairwise));
   if (options.analyzeMask)
     pm.addPass(createFAAnalyzeMask());

@@ -123,6 +123,12 @@ Value Emitter::barrierAddress(Value array, Value slot) {
 LogicalResult Emitter::emitBarrierWait(tile::BarrierWaitOp op) {
   Value address = barrierAddress(op.getBarriers(), op.getSlot());
   Value parity = arith::ExtUIOp::create(b, b.getI32Type(), get(op.getParity()));
+  OpBuilder::InsertionGuard guard(b);
+  if (op.getHead() && !alone && !aloneInWarp) {
+    Value head = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warp, i32(0));
+    auto branch = scf::IfOp::create(b, head, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
   ptx("{\n.reg .pred done;\nagain:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
       "@done bra over;\nbra again;\nover:\n}",

@@ -100,24 +100,26 @@ constexpr Tiles kAsyncPairs[] = {
 constexpr Tiles kSyncRows[] = {
     {2, 64, kSome, 128, 64, 4},  {2, 64, kMost, 128, 32, 4},  {2, 96, kSome, 128, 32, 4},
     {2, 96, kMedium, 64, 64, 4}, {2, 96, kLimits, 64, 48, 4}, {2, 128, kSome, 128, 32, 4},
-    {2, 128, kSums, 64, 64, 4},  {2, 128, kMost, 64, 32, 4},  {2, 256, kSome, 64, 32, 4},
-    {2, 256, kSums, 64, 16, 4},  {2, 256, kMost, 64, 16, 8},  {4, 64, kSums, 64, 64, 4},
-    {4, 64, kMost, 64, 32, 4},   {4, 128, kMost, 64, 32, 4},  {4, 192, kMost, 32, 16, 4},
-    {4, 256, kMost, 32, 32, 8},
+    {2, 128, kSums, 64, 64, 4},  {2, 128, kMost, 64, 32, 4},  {2, 192, kLight, 64, 48, 4},
+    {2, 256, kSome, 64, 32, 4},  {2, 256, kSums, 64, 16, 4},  {2, 256, kMost, 64, 16, 8},
+    {4, 64, kSums, 64, 64, 4},   {4, 64, kMost, 64, 32, 4},   {4, 128, kMost, 64, 32, 4},
+    {4, 192, kMost, 32, 16, 4},  {4, 256, kMost, 32, 32, 8},
 };
 constexpr Tiles kSyncKeys[] = {
-    {2, 64, kSome, 32, 128, 4},    {2, 64, kSums, 64, 128, 8},   {2, 64, kMost, 32, 128, 8},
-    {2, 96, kSums, 32, 64, 4},     {2, 128, kLight, 64, 64, 4},  {2, 128, kSome, 64, 128, 8},
-    {2, 128, kSums, 32, 64, 8},    {2, 128, kMost, 16, 64, 8},   {2, 192, kMost, 32, 64, 8},
-    {2, 256, kSome, 64, 64, 8, 4}, {2, 256, kMost, 32, 64, 8},   {4, 64, kMost, 16, 64, 8},
-    {4, 128, kMedium, 32, 32, 8},  {4, 128, kLimits, 16, 32, 8}, {4, 128, kMost, 32, 32, 8},
-    {4, 192, kLimits, 32, 64, 8},  {4, 192, kMost, 32, 32, 8},   {4, 256, kMost, 16, 64, 8},
+    {2, 64, kSome, 32, 128, 4},  {2, 64, kSums, 64, 128, 8},    {2, 64, kMost, 32, 128, 8},
+    {2, 128, kLight, 64, 64, 4}, {2, 96, kSums, 32, 64, 4},     {2, 128, kSome, 64, 128, 8},
+    {2, 128, kSums, 32, 64, 8},  {2, 128, kMost, 16, 64, 8},    {2, 192, kSome, 48, 32, 3, 3},
+    {2, 192, kMost, 32, 64, 8},  {2, 256, kSome, 64, 64, 8, 4}, {2, 256, kMost, 32, 64, 8},
+    {4, 64, kMost, 16, 64, 8},   {4, 128, kMedium, 32, 32, 8},  {4, 128, kLimits, 16, 32, 8},
+    {4, 128, kMost, 32, 32, 8},  {4, 192, kLimits, 32, 64, 8},  {4, 192, kMost, 32, 32, 8},
+    {4, 256, kMost, 16, 64, 8},
 };
 /// Where blocks of keys add to sums at rows, too: the part of a step is one more accumulator, and
 /// weights go through shared memory to be transposed.
 constexpr Tiles kFusedKeys[] = {
-    {2, 64, kMost, 32, 128, 8}, {2, 128, kMost, 32, 64, 8},
-    {2, 192, kMost, 32, 64, 8}, {2, 256, kLight, 64, 64, 8, 4, /*gains=*/true},
+    {2, 64, kMost, 32, 128, 8}, {2, 96, kLight, 64, 64, 4, 1, /*gains=*/true},
+    {2, 128, kMost, 32, 64, 8}, {2, 192, kLight, 48, 64, 6, 3, true},
+    {2, 192, kMost, 32, 64, 8}, {2, 256, kLight, 64, 64, 8, 4, true},
     {2, 256, kMost, 32, 64, 8},
 };
 /// With asynchronous products the part is 16 rows a warp, or, of fewer rows, whole panels of
@@ -297,11 +299,13 @@ Facts factsOf(MapBlocksOp block) {
   return facts;
 }
 
-/// Return the line of a table that serves a block; null where there is none.
+/// Return the line of a table that serves a block; null where there is none. Steps of three warps
+/// beside each other can be neither narrower nor parts of blocks.
 const Tiles *lineFor(ArrayRef<Tiles> table, const Facts &facts, RegisterPressure pressure) {
+  bool narrows = facts.sequences || facts.scatters || facts.blockUnit;
   const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
     return tiles.bytes == facts.bytes && facts.headDim <= tiles.headDim &&
-           pressure <= tiles.pressure;
+           pressure <= tiles.pressure && (!narrows || llvm::isPowerOf2_64(tiles.beside));
   });
   return line == table.end() ? nullptr : line;
 }
@@ -445,8 +449,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       if (ofPairs && !keys && pressure != kTiles)
         chosenKeys = std::min(chosenKeys, kPlainRows);
       StringRef shared = ofRows ? "rows" : "keys", other = ofRows ? "keys" : "rows";
-      if (failed(nvptx::checkWarps(block, shared, ofRows ? chosenRows : chosenKeys, chosenWarps,
-                                   async, {rows, keys})) ||
+      if (failed(nvptx::checkWarps(block, shared, ofRows ? chosenRows : chosenKeys,
+                                   chosenWarps / beside, async, {rows, keys})) ||
           failed(nvptx::checkStep(block, other, ofRows ? chosenKeys : chosenRows,
                                   ("--tile-" + other + "=").str())))
         return failure();

@@ -336,6 +336,13 @@ bool tile::isNonNegative(Value value, int64_t depth) {
     }
     return value.getType().isIndex() && isNonNegative(cast.getIn(), depth);
   }
+  if (auto difference = dyn_cast<arith::SubIOp>(op)) {
+    APInt x, y;
+    if (matchPattern(difference.getLhs(), m_ConstantInt(&x)) &&
+        matchPattern(difference.getRhs(), m_ConstantInt(&y)))
+      return y.isNonNegative() && x.sge(y);
+    return difference.hasNoUnsignedWrap() && isNonNegative(difference.getLhs(), depth);
+  }
   if (!isExact(op))
     return false;
   if (auto select = dyn_cast<arith::SelectOp>(op))

@@ -250,18 +250,22 @@ RULE(Cbrt) {
   return {e.div(e.mul(t, 1 / 3.0), e.mul(r, r))};
 }
 
-/// y x^(y - 1), 0 where y is; x^y log x, 0 where x is and y is not negative.
+/// y x^(y - 1), 0 where y is; x^y log x, 0 where x is and y is not negative. For negative y the
+/// result divided by x, for x^(y - 1) leaves the type before it does.
 RULE(PowF) {
   Emitter e(at, t);
   Value x = e.x(), y = e.y(), zero = e.number(0);
-  if (operand == 0)
-    return {e.mul(t, e.mul(y, e.call<math::PowFOp>(x, e.sub(y, e.number(1))))),
+  if (operand == 0) {
+    Value power = e.mul(t, e.mul(y, e.call<math::PowFOp>(x, e.sub(y, e.number(1)))));
+    Value ofResult = e.div(e.mul(e.mul(t, e.result()), y), x);
+    return {e.select(e.compare(Compare::OLT, y, zero), ofResult, power),
             e.compare(Compare::UNE, y, zero)};
+  }
   return {e.mul(t, e.mul(e.result(), e.call<math::LogOp>(x))),
           e.either(e.compare(Compare::UNE, x, zero), e.compare(Compare::ULT, y, zero))};
 }
 
-/// n x^(n - 1), 0 where n is.
+/// n x^(n - 1), 0 where n is; of negative n as of powf.
 RULE(FPowI) {
   if (operand == 1)
     return {};
@@ -280,9 +284,13 @@ RULE(FPowI) {
   Value some = arith::MaxSIOp::create(e.b, n, integer(least));
   Value before = arith::SubIOp::create(e.b, some, integer(APInt(type.getWidth(), 1)));
   Value factor = arith::SIToFPOp::create(e.b, e.type, n);
-  Value isPower = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, n,
-                                        integer(APInt::getZero(type.getWidth())));
-  return {e.mul(t, e.mul(factor, e.call<math::FPowIOp>(e.x(), before))), isPower};
+  auto compareToZero = [&](arith::CmpIPredicate predicate) -> Value {
+    return arith::CmpIOp::create(e.b, predicate, n, integer(APInt::getZero(type.getWidth())));
+  };
+  Value power = e.mul(t, e.mul(factor, e.call<math::FPowIOp>(e.x(), before)));
+  Value ofResult = e.div(e.mul(e.mul(t, e.result()), factor), e.x());
+  return {e.select(compareToZero(arith::CmpIPredicate::slt), ofResult, power),
+          compareToZero(arith::CmpIPredicate::ne)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,9 @@ namespace mlir::fa {
 /// ones; null where there is none. Its blocks can compute these results.
 MapBlocksOp findReaderOfRows(MapBlocksOp block);
 
+/// Says who computes the products at rows of gradients: blocks of rows, or those of keys.
+enum class PairwiseForm { split, fused };
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "fa/Dialect/FA/Transforms/Passes.h.inc"

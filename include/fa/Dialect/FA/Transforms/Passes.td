@@ -145,7 +145,7 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
     that loop over keys, sums at a key by blocks of keys that loop over the heads of a
     group and rows, sums at both by blocks of pairs. Sums at fewer indices are added up in
     two stages of fixed order (`fa.sum`); so are, with `split-groups`, sums at a key over the heads
-    of a group. Nothing but scatters, and with `fused` sums at a row, is added by atomics: other
+    of a group. Nothing but scatters, and with `form=fused` sums at a row, is added by atomics: other
     results are the same bits in each run.
 
     Requires: operands that are arguments of the entry. Ensures: no `fa.pairwise` is left;
@@ -172,8 +172,12 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
     Option<"byKeyHeads", "by-key-heads", "bool", /*default=*/"false",
     "sums of f32 of products at rows and at keys by one kernel, a block a key head, which adds to "
     "those at rows in memory">,
-    Option<"fused", "fused", "bool", /*default=*/"false",
-    "products at rows by the blocks of keys, too, which add to them in memory by atomics">];
+    Option<"form", "form", "::mlir::fa::PairwiseForm", /*default=*/"::mlir::fa::PairwiseForm::split",
+    "who computes products at rows",
+    [{::llvm::cl::values(
+      clEnumValN(::mlir::fa::PairwiseForm::split, "split", "blocks of rows"),
+      clEnumValN(::mlir::fa::PairwiseForm::fused, "fused",
+                 "the blocks of keys, too, which add to them in memory by atomics"))}]>];
   let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect"];

@@ -388,7 +388,9 @@ def Tile_BarrierWaitOp : Tile_SharedOp<"barrier_wait"> {
   let description = [{
     Returns once the barrier's phase of the given parity is complete: at once,
     if the phase that is running has the other parity. So waiting for parity 1
-    on a fresh barrier does not wait.
+    on a fresh barrier does not wait. With `head` the first warp of the role waits alone, for what it
+    alone does next: others, which nothing keeps within a phase of the barrier, would take a
+    phase that is two ahead for one that is not complete.
 
     Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
 
@@ -396,10 +398,12 @@ def Tile_BarrierWaitOp : Tile_SharedOp<"barrier_wait"> {
 
     ```mlir
     tile.barrier_wait %b[%slot], %parity : !tile.barriers<2>
+    tile.barrier_wait %b[%slot], %parity head : !tile.barriers<2>
     ```
   }];
-  let arguments = (ins Tile_BarriersType:$barriers, Index:$slot, I1:$parity);
-  let assemblyFormat = "$barriers `[` $slot `]` `,` $parity attr-dict `:` type($barriers)";
+  let arguments = (ins Tile_BarriersType:$barriers, Index:$slot, I1:$parity, UnitAttr:$head);
+  let assemblyFormat =
+    "$barriers `[` $slot `]` `,` $parity (`head` $head^)? attr-dict `:` type($barriers)";
 }
 
 def Tile_BarrierArriveOp : Tile_SharedOp<"barrier_arrive"> {

@@ -121,6 +121,8 @@ private:
   Value rowLse, delta, ofSink;
   /// In the weights: whether a row attends to any key, once something asks.
   Value attends;
+  /// In the kernel over rows: which rows attend to no key beside a sink, unless nothing asks.
+  arith::OrIOp onlySink;
   Region mask, weights;
   SmallVector<Result> results;
 };
@@ -392,8 +394,10 @@ void Backward::prepareRows() {
   Value none = empty;
   // Derivatives of scores of -inf may be infinite: rows of such alone are marked beside a sink,
   // too.
-  if (op.getSink() && !op.getScore().empty())
-    none = arith::OrIOp::create(inner, loc, empty, seesSinkAlone(r, natural, outputRows));
+  if (op.getSink() && !op.getScore().empty()) {
+    onlySink = arith::OrIOp::create(inner, loc, empty, seesSinkAlone(r, natural, outputRows));
+    none = onlySink;
+  }
   based = arith::SelectOp::create(inner, loc, none, r.splat(sign * kInf, r.rowType()), based);
   r.storeNumbers(named(based, "row_lse"), block.getResultView(0));
   Value added = isF32() ? subtracted : r.mul(subtracted, r.splat(-1, r.rowType()));
@@ -870,6 +874,11 @@ LogicalResult Backward::generate() {
   prepareRows();
   if (failed(buildWeights()))
     return failure();
+  // A row whose keys add little to its sink may have an output of 0, too, and its P are some.
+  if (onlySink && !attends) {
+    onlySink.replaceAllUsesWith(onlySink.getLhs());
+    onlySink.erase();
+  }
   nameSizes();
   SmallVector<Value> values = addPairwise();
   if (ofSink)

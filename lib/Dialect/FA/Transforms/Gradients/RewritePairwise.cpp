@@ -304,7 +304,7 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
     for (PairwiseOp op : ops) {
       if (failed(check(op)))
         return signalPassFailure();
-      bool fits = fitsFused(op);
+      bool fused = form == PairwiseForm::fused, fits = fitsFused(op);
       if (fused && !fits)
         remarkMissed(*this, op.getLoc(), "form")
             << fa::decision("sums at rows by blocks of rows")

@@ -12,13 +12,14 @@
 
 namespace mlir::fa {
 
-/// Return whether a score may be far from 0 in all of a row: it reads a capture of floats that is
-/// no slope, such as a bias, or has a large number or a function that grows like one.
+/// Return whether a score may be far from 0 in all of a row: it adds a capture that is no slope,
+/// such as a bias, or an integer read of one, or has large numbers or a function that grows like
+/// one.
 bool mayBeFar(Region &score);
 
-/// Return whether a value is finite wherever `dx`, which it is computed from, is 0: positions,
-/// constants and functions that are bounded are, and what is no sum or product of such may not be.
-/// Constants are up to 1e18: with two positions they make no infinity.
+/// Return whether a value of a region of weights is finite wherever `dx`, which it is computed
+/// from, is 0: positions, constants and functions that are bounded are, and their sums and products
+/// where those stay in their types; what is read may not be.
 bool isFinite(Value value, Value dx);
 
 } // namespace mlir::fa

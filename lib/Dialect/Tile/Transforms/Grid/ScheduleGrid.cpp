@@ -207,8 +207,10 @@ void ScheduleGrid::reverse(FuncOp func) {
   Value id = func.getInstanceId(func.getNumGridDims() - 1);
   Value tiles = emitExtents(b, func).back();
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value last = arith::SubIOp::create(b, loc, tiles, one);
-  auto reversed = arith::SubIOp::create(b, loc, last, id);
+  // Where a block runs there is one.
+  auto known = arith::IntegerOverflowFlags::nuw;
+  Value last = arith::SubIOp::create(b, loc, tiles, one, known);
+  auto reversed = arith::SubIOp::create(b, loc, last, id, known);
   id.replaceAllUsesExcept(reversed, reversed);
 }
 

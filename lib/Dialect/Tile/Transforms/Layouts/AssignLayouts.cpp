@@ -342,7 +342,8 @@ struct AssignLayouts : tile::impl::TileAssignLayoutsBase<AssignLayouts> {
     LayoutGraph graph(func, *async, *warps);
     if (failed(graph.build()))
       return signalPassFailure();
-    graph.assign();
+    if (failed(graph.assign()))
+      return signalPassFailure();
     for (Value tile : graph.getTiles())
       encode(tile, graph.layoutOf(tile));
     // A kernel without products waits for memory alone, and an exchange costs it nothing.

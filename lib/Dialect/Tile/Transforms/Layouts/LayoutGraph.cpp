@@ -235,8 +235,9 @@ const ProductInstruction *LayoutGraph::instructionOf(DotOp dot) const {
 /// Return whether warps have rows of their own, or several have the same ones.
 bool LayoutGraph::fitsRows(const ProductInstruction &instruction, int64_t rows) const {
   int64_t band = instruction.m / instruction.warps * warps;
-  bool beside = instruction.warps == 1 && rows % instruction.m == 0 && band % rows == 0;
-  return rows % band == 0 || beside;
+  bool share = instruction.warps == 1 && rows % instruction.m == 0 && band % rows == 0;
+  bool asked = instruction.warps == 1 && warps % beside == 0 && rows % (band / beside) == 0;
+  return rows % band == 0 || share || asked;
 }
 
 /// Lay out an accumulator: warps that have the same rows share the columns, unless sums along them
@@ -263,6 +264,9 @@ Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc
   };
   int64_t least = std::max<int64_t>(instruction.m * warps / shape[0], 1);
   int64_t wanted = std::max(least, beside);
+  // Fewer rows than the others have between them leave more warps beside each other.
+  while (wanted < warps && shape[0] % (instruction.m * warps / wanted) != 0)
+    wanted *= 2;
   if (instruction.warps == 1 && fits(wanted))
     return instruction.acc.tiled(shape[0], shape[1], warps, /*shareColumns=*/true, wanted);
   return instruction.acc.tiled(shape[0], shape[1], warps, fits(least));
@@ -340,9 +344,17 @@ std::optional<Layout> LayoutGraph::layoutAsAccumulator(Value tile) const {
 // Layouts
 //===----------------------------------------------------------------------===//
 
-void LayoutGraph::assign() {
-  for (DotOp dot : dots)
-    layouts[classOf(dot.getAcc())] = layoutOfAcc(*instructionOf(dot), dot.getAcc());
+LogicalResult LayoutGraph::assign() {
+  for (DotOp dot : dots) {
+    Layout layout = layoutOfAcc(*instructionOf(dot), dot.getAcc());
+    ArrayRef<int64_t> shape = shapeOf(dot.getAcc());
+    if (layout.numWarps() != warps ||
+        layout.numRegs() * Layout::kLanes * warps < shape[0] * shape[1])
+      return dot.emitOpError() << "of " << shape[0] << " x " << shape[1]
+                               << " has no equal parts for " << warps << " warps, " << beside
+                               << " beside each other; change the tile's rows or tile.warps";
+    layouts[classOf(dot.getAcc())] = layout;
+  }
   for (ColumnsOp op : columns)
     if (std::optional<Layout> &layout = layouts[classOf(op.getResult())]; !layout)
       layout = layoutAsAccumulator(op.getResult());
@@ -362,6 +374,7 @@ void LayoutGraph::assign() {
         assignDefault(cls);
         propagate();
       }
+  return success();
 }
 
 bool LayoutGraph::propagateTransposes() {

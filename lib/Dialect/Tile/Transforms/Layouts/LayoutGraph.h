@@ -38,8 +38,8 @@ public:
 
   /// Find classes and links; an error where an op or a shape does not fit.
   LogicalResult build();
-  /// Choose the layout of each class.
-  void assign();
+  /// Choose the layout of each class; an error where warps cannot divide a tile.
+  LogicalResult assign();
 
   ArrayRef<Value> getTiles() const { return tiles; }
   Layout layoutOf(Value tile) const { return *layouts[classOf(tile)]; }

@@ -287,8 +287,11 @@ void RoleLowering::lowerPut(Operation *op) {
   Value parity = parityAt(loc, ring, kPutSlot);
   Value number = advance(loc, ring, kPutSlot);
   bool isSilent = shared.silent.contains(op);
-  if (mine.empty && !isSilent)
-    BarrierWaitOp::create(rewriter, loc, mine.empty, number, parity);
+  if (mine.empty && !isSilent) {
+    auto wait = BarrierWaitOp::create(rewriter, loc, mine.empty, number, parity);
+    if (!mine.byWarps)
+      ofOneThread.push_back(wait);
+  }
   auto put = dyn_cast<PutOp>(op);
   if (put && !mine.byWarps && !isSilent)
     BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);

@@ -23,6 +23,7 @@
 #include "LateReleases.h"
 #include "RoleLowering.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Dialect/Tile/IR/Roles.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Holds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -86,6 +87,9 @@ void RoleLowering::run() {
   for (Value value : {zero, odd, warpgroup})
     if (value.use_empty())
       rewriter.eraseOp(value.getDefiningOp());
+  if (!isForOneThread(role))
+    for (BarrierWaitOp wait : ofOneThread)
+      wait.setHead(true);
 }
 
 //===----------------------------------------------------------------------===//

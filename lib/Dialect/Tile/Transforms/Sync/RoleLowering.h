@@ -102,6 +102,8 @@ private:
   llvm::MapVector<Operation *, SmallVector<RingReader>> readersOfLoops(WarpgroupBoundsOp own);
 
   RoleOp role;
+  /// Waits for slots that one thread fills.
+  SmallVector<BarrierWaitOp> ofOneThread;
   AllBarriers &barriers;
   const SharedBarriers &shared;
   const llvm::DenseMap<Value, int64_t> &pingpongIds;

@@ -1,8 +1,8 @@
-// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise=fused | FileCheck %s
-// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise="fused split-groups" | FileCheck %s --check-prefix=HEADS
-// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise="fused columns=32 narrow-columns=64" | FileCheck %s --check-prefix=WIDE
-// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise=fused -fa-analyze-mask | FileCheck %s --check-prefix=MASK
-// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise=fused -o /dev/null --remarks=fa-rewrite-pairwise 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise=form=fused | FileCheck %s
+// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise="form=fused split-groups" | FileCheck %s --check-prefix=HEADS
+// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise="form=fused columns=32 narrow-columns=64" | FileCheck %s --check-prefix=WIDE
+// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise=form=fused -fa-analyze-mask | FileCheck %s --check-prefix=MASK
+// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise=form=fused -o /dev/null --remarks=fa-rewrite-pairwise 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Blocks of keys have all sums. To those at rows, which an earlier kernel sets to 0, they add the part of each
 // tile by atomics; a last kernel multiplies them by their factor and rounds them.

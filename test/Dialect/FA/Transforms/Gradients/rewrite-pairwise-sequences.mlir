@@ -1,6 +1,6 @@
 // RUN: fa-opt %s -fa-generate-backward=only=true | FileCheck %s --check-prefix=SUMS
 // RUN: fa-opt %s -fa-generate-backward=only=true -fa-rewrite-pairwise | FileCheck %s
-// RUN: fa-opt %s -fa-generate-backward=only=true -fa-rewrite-pairwise=fused | FileCheck %s --check-prefix=FUSED
+// RUN: fa-opt %s -fa-generate-backward=only=true -fa-rewrite-pairwise=form=fused | FileCheck %s --check-prefix=FUSED
 
 // LSE and delta have a place for each sequence, and are read at h and i of it. A bias at positions of a sequence is
 // scattered to; slopes are a sum.

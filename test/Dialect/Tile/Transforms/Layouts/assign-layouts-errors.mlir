@@ -19,6 +19,20 @@ tile.func @rows(%x: !tile.view<48x16xf16>, %z: !tile.view<48x48xf32>) grid affin
 
 // -----
 
+// Two by three warps have 32 x 16 each of 64 x 48, but of 80 columns no equal parts.
+tile.func @parts(%x: !tile.view<64x16xf16>, %y: !tile.view<80x16xf16>, %z: !tile.view<64x80xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.beside = 3 : i64, tile.warps = 6 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<64x80xf32>
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<64x16xf16> -> tensor<64x16xf16>
+  %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<80x16xf16> -> tensor<80x16xf16>
+  // expected-error @+1 {{of 64 x 80 has no equal parts for 6 warps, 3 beside each other; change the tile's rows or tile.warps}}
+  %s = tile.dot %a, %b, %zero transpose_b : tensor<64x16xf16>, tensor<80x16xf16>, tensor<64x80xf32>
+  tile.store %s, %z[%c0, %c0] dims [0, 1] : tensor<64x80xf32>, !tile.view<64x80xf32>
+  tile.return
+}
+
+// -----
+
 tile.func @columns(%x: !tile.view<64x16xf16>, %y: !tile.view<12x16xf16>, %z: !tile.view<64x12xf32>) grid affine_map<() -> ()> sizes [] {
   %c0 = arith.constant 0 : index
   %zero = arith.constant dense<0.0> : tensor<64x12xf32>

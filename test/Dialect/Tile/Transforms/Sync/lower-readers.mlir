@@ -380,3 +380,44 @@ tile.func @ahead(%x: !view {tile.align = 16 : i64}, %y: !vector {tile.align = 16
   }
   tile.return
 }
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+
+// Where all warps of a role copy, the first one alone waits for slots that one thread fills.
+// CHECK-LABEL: tile.func @warps_and_a_thread
+// CHECK: %[[COPIED:.*]] = tile.barriers arrivals(4) : <2>
+// CHECK: %[[OF_WARPS:.*]] = tile.barriers arrivals(4) : <2>
+// CHECK: %[[OF_ONE:.*]] = tile.barriers arrivals(4) : <2>
+// CHECK: tile.role "load"
+// CHECK: tile.barrier_wait %[[OF_WARPS]][%{{.*}}], %{{[^ ]*}} :
+// CHECK: tile.copy {{.*}} copy(cp_async)
+// CHECK: tile.barrier_wait %[[OF_ONE]][%{{.*}}], %{{[^ ]*}} head :
+// CHECK: tile.copy {{.*}} copy(tma)
+tile.func @warps_and_a_thread(%x: !view {tile.align = 16 : i64}, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %s = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(cp_async) : !ring, !view
+        tile.put %s, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !view
+      }
+    }
+    tile.role "use" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        %a = tile.get %r : !ring -> !slot
+        tile.release %a : !slot
+        %b = tile.get %s : !ring -> !slot
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
