@@ -30,8 +30,8 @@ namespace mlir::fa {
 
 using namespace mlir;
 
-/// Return whether the op computes booleans, which have no place in memory (a vector of them is
-/// packed there, an element is a byte), so that every user computes them again.
+/// Return whether the op computes booleans, which have no place in memory of their own (a vector of
+/// them is packed there, an element is a byte), so that every user computes short ones again.
 static bool isBoolean(linalg::GenericOp op) {
   return llvm::any_of(op.getResultTypes(),
                       [](Type type) { return getElementTypeOrSelf(type).isInteger(1); });
@@ -61,17 +61,23 @@ static constexpr unsigned kMostAgain = 128;
 
 static bool isElementwise(linalg::GenericOp op) { return op && op.getNumReductionLoops() == 0; }
 
+/// Return whether the op widens a condition (storeLongConditions).
+static bool isStored(linalg::GenericOp op) {
+  auto wide = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<arith::ExtUIOp>();
+  return wide && wide.getIn().getType().isInteger(1) && wide.getType().isInteger(8);
+}
+
 static bool shouldFuseCheap(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
-  return isElementwise(producer) && isElementwise(consumer) &&
+  return isElementwise(producer) && isElementwise(consumer) && !isStored(producer) &&
          isBounded(producer, consumer, kMostAgain) && isCheap(producer);
 }
 
 static bool shouldFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
-  if (!isElementwise(producer) || !isElementwise(consumer))
+  if (!isElementwise(producer) || !isElementwise(consumer) || isStored(producer))
     return false;
   if (isBounded(producer, consumer, kMostAgain) && (isCheap(producer) || isBoolean(producer)))
     return true;
@@ -198,6 +204,35 @@ static LogicalResult storeInBytes(func::FuncOp func) {
   return success();
 }
 
+/// Keep long conditions of several users in bytes, such as which operand a chain of maxima took,
+/// which begins with those of the chain's parts: all of it would be computed again for each.
+static LogicalResult storeLongConditions(func::FuncOp func) {
+  constexpr unsigned kLong = 16;
+  SmallVector<linalg::GenericOp> conditions;
+  func.walk([&](linalg::GenericOp op) {
+    if (isBoolean(op) && op.getNumResults() == 1 && isElementwise(op))
+      conditions.push_back(op);
+  });
+  llvm::DenseMap<Value, unsigned> lengths;
+  for (linalg::GenericOp op : conditions) {
+    OpResult result = op->getResult(0);
+    unsigned &length = lengths[result];
+    length = op.getBody()->getOperations().size() - 1;
+    for (Value input : op.getDpsInputs())
+      length += lengths.lookup(input);
+    bool isRead = llvm::all_of(result.getUses(), [](OpOperand &use) {
+      auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
+      return user && user.isDpsInput(&use);
+    });
+    if (length <= kLong || result.hasOneUse() || !isRead)
+      continue;
+    length = 0;
+    if (failed(widenResult(op, result, getTypeInMemory(result.getType()))))
+      return failure();
+  }
+  return success();
+}
+
 namespace {
 struct CPUFuseElementwise : fa::impl::CPUFuseElementwiseBase<CPUFuseElementwise> {
   void runOnOperation() override {
@@ -212,6 +247,8 @@ struct CPUFuseElementwise : fa::impl::CPUFuseElementwiseBase<CPUFuseElementwise>
       rewriter.setInsertionPoint(op);
       (void)linalg::generalizeNamedOp(rewriter, op);
     }
+    if (failed(storeLongConditions(func)))
+      return signalPassFailure();
     fuse(func);
     hoist(func);
     if (failed(storeInBytes(func)))
