@@ -60,7 +60,7 @@ BESIDE = [
     ("documents", 128, 8192, ["causal"], []),
     ("documents", 128, 8192, ["documents-8"], ["flex"]),
     ("packed", 128, 16384, ["causal", "packed-12", "packed-12-equal", "packed-64"], [*FLASH, "fa2"]),
-    *((name, d, 16384, ["causal", *("%s-%s" % (name, lengths) for lengths in ("12", "12-equal", "64"))], [])
+    *((name + "-sizes", d, 16384, ["causal", *("%s-%s" % (name, lengths) for lengths in ("12", "12-equal", "64"))], [])
       for d in (64, 256) for name in ("documents", "packed")),
     ("limits", 128, 8192, ["causal", "limits_causal", "documents-8", "limits_documents"], []),
     ("blocks", 128, 16384, ["full", "blocks-0.50", "blocks-0.25", "blocks-0.10"], []),
