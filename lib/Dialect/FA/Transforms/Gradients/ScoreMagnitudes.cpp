@@ -7,6 +7,7 @@
 
 #include "ScoreMagnitudes.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -57,7 +58,8 @@ public:
       return entry->second;
     double most = compute(value);
     Type type = value.getType();
-    // A float that may have left its type may be infinite; an integer wraps.
+    // A float that may have left its type may be infinite, and 0 times that is NaN; an integer
+    // wraps.
     if (!(most <= mostOf(type)))
       most = isa<FloatType>(type) ? kInf : mostOf(type);
     return known[value] = most;
@@ -97,22 +99,20 @@ double Magnitudes::compute(Value value) {
     return matchPattern(constant, m_ConstantFloat(&number)) ||
            matchPattern(constant, m_ConstantInt(&integer));
   };
-  // 0 times infinity is nothing known.
-  auto product = [](double x, double y) { return std::isinf(x) || std::isinf(y) ? kInf : x * y; };
-  if (isa<math::TanhOp, math::SinOp, math::CosOp, math::ErfOp, math::AtanOp>(op))
-    return 2;
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return std::max(operand(1), operand(2));
+  if (std::optional<double> bound = region::boundOf(op, [&](Value value) { return of(value); }))
+    return *bound;
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
     unsigned n = cast<OpResult>(value).getResultNumber();
     return std::max(of(branch.thenYield().getOperand(n)), of(branch.elseYield().getOperand(n)));
   }
-  if (isa<arith::AddFOp, arith::SubFOp, arith::AddIOp, arith::SubIOp>(op))
+  if (isa<math::AtanOp>(op))
+    return 2;
+  if (isa<arith::AddIOp, arith::SubIOp>(op))
     return operand(0) + operand(1);
-  if (isa<arith::MulFOp, arith::MulIOp>(op))
-    return product(operand(0), operand(1));
+  if (isa<arith::MulIOp>(op))
+    return operand(0) * operand(1);
   if (isa<math::FmaOp>(op))
-    return product(operand(0), operand(1)) + operand(2);
+    return operand(0) * operand(1) + operand(2);
   if (isa<arith::DivFOp>(op))
     return isConstant(1) && operand(1) > 0 ? operand(0) / operand(1) : kInf;
   if (isa<arith::ShLIOp>(op))
