@@ -1,4 +1,4 @@
-"""Cases of gpu_compare.py whose masks are data: documents, the same as sequences in a row, limits of rows, sparse blocks;
+"""Cases of gpu_compare.py whose masks are data: documents, also with holes, the same as sequences in a row, limits of rows, sparse blocks;
 and a window with a sink, and without.
 
 SETS has the lengths that documents and sequences take. Twelve and 64 random ones of 16,384 tokens are of the seed whose
@@ -6,6 +6,7 @@ longest have 4331 and 1295 tokens. `limits` hides what causal attention, or docu
 each row that are read. Of blocks of 128 x 128 each row has a part. Needs no PyTorch, but for what makes tensors.
 """
 
+import dataclasses
 import functools
 import itertools
 
@@ -82,6 +83,39 @@ def limits(lengths):
                        lambda c, b, i, j: (c["first"][b, i] <= j) & (j < c["last"][b, i]))
 
 
+PREFIX = 64  # keys that all documents see
+SHARED = """captures(%%ids)
+  mask {
+  ^bb0(%%b: index, %%h: index, %%i: index, %%j: index, %%sq: index, %%sk: index, %%d: tensor<?x?xi32>):
+    %%prefix = arith.constant %d : index
+    %%mine = tensor.extract %%d[%%b, %%i] : tensor<?x?xi32>
+    %%other = tensor.extract %%d[%%b, %%j] : tensor<?x?xi32>
+    %%same = arith.cmpi eq, %%mine, %%other : i32
+    %%shared = arith.cmpi slt, %%j, %%prefix : index
+    %%either = arith.ori %%same, %%shared : i1
+    %%before = arith.cmpi sle, %%j, %%i : index
+    %%seen = arith.andi %%either, %%before : i1
+    fa.yield %%seen : i1
+  }""" % PREFIX
+
+
+def shared_prefix(lengths):
+    """Documents, causal inside, that all see the first keys, too: rows with holes."""
+    visible = lambda n: sum(length * length / 2 + length * min(PREFIX, begin)
+                            for begin, length in zip(starts_of(lengths)(1, 1, n), lengths(n)))
+    types = {"ids": ("tensor<?x?xi32>", ["B", "Sk"])}
+    return Case(SHARED, visible=visible, types=types, captures=make_tensors(types, {"ids": ids_of(lengths)}),
+                mask=lambda c: lambda b, h, i, j: (j <= i) & ((c["ids"][b, i] == c["ids"][b, j]) | (j < PREFIX)))
+
+
+def in_turns(count, turns):
+    """`count` documents, causal inside, a piece of each after the other, `turns` times: rows with holes."""
+    pieces = lambda n: spread(n, count * turns)
+    ids = lambda b, h, n: [[i % count for i, length in enumerate(pieces(n)) for _ in range(length)]] * b
+    return dataclasses.replace(documents(pieces), visible=lambda n: n * n / count / 2, lengths=None,
+                               captures=make_tensors({"ids": ("tensor<?x?xi32>", ["B", "Sk"])}, {"ids": ids}))
+
+
 def blocks(density):
     draw, types = layout_of(density), {"layout": ("tensor<?x?x?xi1>", ["Hq", "Sq/128", "Sk/128"])}
     visible = functools.cache(lambda n: block_pairs(draw(1, 1, n)[0], n, 128, is_causal=False))
@@ -101,6 +135,8 @@ def window(text, types):
 MASKS = {
     **{"documents-" + name: documents(lengths) for name, lengths in SETS.items()},
     **{"packed-" + name: packed(lengths) for name, lengths in SETS.items()},
+    "documents-prefix": shared_prefix(SETS["12"]),
+    "documents-turns": in_turns(8, 4),
     "limits_causal": limits(lambda n: [n]),
     "limits_documents": limits(SETS["8"]),
     **{"blocks-%.2f" % density: blocks(density) for density in (0.1, 0.25, 0.5)},

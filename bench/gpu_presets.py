@@ -62,6 +62,8 @@ BESIDE = [
     ("packed", 128, 16384, ["causal", "packed-12", "packed-12-equal", "packed-64"], [*FLASH, "fa2"]),
     *((name + "-sizes", d, 16384, ["causal", *("%s-%s" % (name, lengths) for lengths in ("12", "12-equal", "64"))], [])
       for d in (64, 256) for name in ("documents", "packed")),
+    ("holes", 128, 16384, ["causal"], []),
+    ("holes", 128, 16384, ["documents-prefix", "documents-turns"], ["flex"]),
     ("limits", 128, 8192, ["causal", "limits_causal", "documents-8", "limits_documents"], []),
     ("blocks", 128, 16384, ["full", "blocks-0.50", "blocks-0.25", "blocks-0.10"], []),
     ("sinks", 64, 8192, ["window-128", "sink-window-128"], []),

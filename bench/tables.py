@@ -336,7 +336,7 @@ TABLES = [("grid", ("grid",), grid), ("energy", ("energy", "grid"), energy), ("b
           ("orders", ("orders", "orders-q", "orders-kv", "orders-fused"), orders), ("gallery", ("gallery",), gallery),
           ("backward-gallery", ("backward-gallery",), gallery),
           *((part + name, (part + name,), window) for part in ("", "backward-")
-            for name in ("documents", "documents-sizes", "packed", "packed-sizes", "limits", "blocks", "sinks")),
+            for name in ("documents", "documents-sizes", "packed", "packed-sizes", "holes", "limits", "blocks", "sinks")),
           ("estimates", (), estimates)]
 
 

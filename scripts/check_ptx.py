@@ -78,7 +78,14 @@ ALL = "window alibi softcap prefix document bias sink dropout"
 SPILLS = {
     "sm_80": {
         # Where it is assembled for sm_90.
-        "f16 d128/128 document": {"k": 12},
+        "f16 d128/128 document": {"k": 12, "k_holes": 84},
+        # Blocks with holes, of a list of tiles, and what says of others which are theirs.
+        "f16 d64/64 document": {"k_holes": 16},
+        "bf16 d128/128 causal document": {"k_holes": 52},
+        "f32 d128/128 causal document": {"k_holes": 132},
+        "f32 d256/256 document": {"k": 68, "k_holes": 148},
+        "bf16 d64/64 document backward": {"k_backward_keys": 56, "k_backward_keys_holes": 24},
+        "f16 d96/96 document backward": {"k_backward_keys": 96, "k_backward_keys_holes": 140},
         # Limits of rows before the loop, beside 32 elements of a table on their way.
         "examples/custom.mlir": {"custom": 68},
         "examples/custom.mlir unaligned": {"custom": 60},
@@ -112,6 +119,9 @@ SPILLS = {
     },
     "sm_90a": {
         "bf16 d256/256 causal window alibi softcap prefix document bias sink dropout": {"k": 24},
+        # Blocks with holes, of a list of tiles, and what says of others which are theirs.
+        "bf16 d80/80 document--unaligned": {"k_holes": 60},
+        "f16 d96/96 document--unaligned": {"k": 16},
         # Limits of rows, loaded or computed before the loop.
         "f16 d128/128 document--unaligned": {"k": 8},
         "bf16 d91/91 causal": {"k": 44},

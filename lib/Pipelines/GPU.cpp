@@ -163,9 +163,10 @@ SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
   OpPassManager kernels(tile::FuncOp::getOperationName());
   populateKernelPipeline(kernels, target, ScheduleOptions());
   // The first ones are of phases before; the last one sees all kernels.
-  SmallVector<StringRef> names = {"tile-align-blocks", "tile-sort-grid", "tile-order-workspaces"};
+  SmallVector<StringRef> names = {"fa-separate-holes", "tile-align-blocks", "tile-sort-grid",
+                                  "tile-order-workspaces"};
   if (target.hasRoles())
-    names.insert(names.begin(), "fa-fuse-blocks");
+    names.insert(names.begin() + 1, "fa-fuse-blocks");
   for (const Pass &pass : kernels.getPasses())
     if (llvm::is_contained(optionalPasses(), pass.getArgument()))
       names.push_back(pass.getArgument());

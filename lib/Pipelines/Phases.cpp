@@ -107,6 +107,11 @@ static void populateBlocks(OpPassManager &pm, const CompileOptions &options) {
   if (options.fused && gpu && !options.deterministic)
     pairwise.form = PairwiseForm::fused;
   pm.addPass(createFARewritePairwise(pairwise));
+  if (options.analyzeMask && gpu && !llvm::is_contained(getLeftOut(options), "fa-separate-holes")) {
+    FASeparateHolesOptions separate;
+    separate.passesBy = gpu->hasRoles() && options.aligned;
+    pm.addPass(createFASeparateHoles(separate));
+  }
   if (options.analyzeMask)
     pm.addPass(createFAAnalyzeMask());
 }

@@ -170,7 +170,7 @@ static void findTiles(tile::FuncOp kernel, std::vector<TileFacts> &tiles) {
 }
 
 /// Sums the kernels of an entry at a problem. A kernel's compulsory traffic is that of its own
-/// arguments.
+/// arguments. One for blocks that another kernel does not do does nothing where there are none.
 static FailureOr<CostFacts> findCost(ModuleOp module, const Manifest &manifest,
                                      const LaunchShapes &shapes, const ReportOptions &options) {
   auto argumentBytes = bytesAt(manifest, shapes);
@@ -184,8 +184,10 @@ static FailureOr<CostFacts> findCost(ModuleOp module, const Manifest &manifest,
     ProductScheme scheme;
     if (auto found = options.schedules.find(kernel.name); found != options.schedules.end())
       scheme = {found->second.asyncProducts, found->second.warps, found->second.handsOver};
-    auto work = countKernel(module.lookupSymbol<tile::FuncOp>(kernel.name), manifest, kernel,
-                            shapes, scheme);
+    auto function = module.lookupSymbol<tile::FuncOp>(kernel.name);
+    if (function->hasAttr(tile::TileDialect::kDisjointAttr))
+      continue;
+    auto work = countKernel(function, manifest, kernel, shapes, scheme);
     if (!work)
       return module.emitError() << llvm::toString(work.takeError());
     double moved = 0;

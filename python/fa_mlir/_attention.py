@@ -177,8 +177,8 @@ class Launch:
 
     def add_scale(self, scale: float) -> None:
         scale = constant(read_number("the scale of scores", scale, "leave it out for 1 / sqrt(head size)"))
-        if not abs(scale) <= 1e37:
-            raise ValueError("the scale of scores is %g, expected a finite number" % scale)
+        if not abs(scale) <= 1e18:
+            raise ValueError("the scale of scores is %g, expected a finite number of at most 1e18" % scale)
         self.add("scale", scale)
 
     def add_softcap(self, cap: float) -> None:
@@ -260,6 +260,8 @@ def add_blocks(launch: Launch, visible: torch.Tensor, rows: int, keys: int) -> N
         check_host("the size of a block", x)
     if not all([isinstance(x, (int, torch.SymInt)) or hasattr(x, "__index__") for x in (rows, keys)]):
         raise TypeError("the sizes of a block are %r and %r, expected two integers: rows and keys" % (rows, keys))
+    if rows < 1 or keys < 1:
+        raise ValueError("the sizes of a block are %d and %d, expected 1 row and 1 key, or more" % (rows, keys))
     for what, size, per, length in (("rows", visible.shape[-2], rows, launch.lengths()[0]),
                                     ("keys", visible.shape[-1], keys, launch.lengths()[1])):
         if size != 1 and size * per < length:

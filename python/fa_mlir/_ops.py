@@ -44,7 +44,7 @@ def name_of(dtype):
     if dtype not in NAMES:
         remedy = ("x.real and x.imag, each by itself" if dtype.is_complex else "x.to(torch.float32) or another float"
                   if dtype.is_floating_point else "x.to(torch.int64) or another integer with a sign")
-        raise TypeError("fa_mlir takes no tensors of %s, expected %s; give %s before the call"
+        raise TypeError("fa_mlir takes no tensors of %s, expected %s, or uint8 where a mask or a score captures it; give %s before the call"
                         % (dtype, ", ".join([str(x).replace("torch.", "") for x in NAMES]), remedy))
     return NAMES[dtype]
 

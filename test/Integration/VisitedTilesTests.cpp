@@ -117,6 +117,18 @@ Ids documents(const Ids &ends, int64_t sign = 1) {
   return ids;
 }
 
+/// Return the mask of two documents that take turns, of pieces that no tile straddles in which keys
+/// are hidden as a whole: rows of the first one have holes.
+Masked byTurns(const char *name, bool causal) {
+  constexpr int64_t kPiece = 320, kPieces = 3;
+  Ids ids(kPiece * kPieces);
+  for (auto [i, id] : llvm::enumerate(ids))
+    id = i / kPiece % 2;
+  Masked c = byDocuments(name, causal, ids, ids);
+  c.holes = true;
+  return c;
+}
+
 std::vector<Masked> makeCases() {
   Ids some = documents({100, 130, 392, 410, 411, 530, kKeys});
   Ids equal = documents({160, 320, 480, kKeys}), one = documents({kKeys});
@@ -132,6 +144,7 @@ std::vector<Masked> makeCases() {
           byDocuments("FallingCausal", true, falling, falling),
           byDocuments("Singles", false, singles, singles),
           byDocuments("FewerQueries", false, few, some),
+          byTurns("Turns", false),
           byBlocks("Blocks128", 128, 25, false),
           byBlocks("Blocks128Causal", 128, 40, true),
           byBlocks("Blocks160", 160, 20, false),
@@ -146,6 +159,7 @@ std::vector<Masked> makeChosenCases() {
   std::vector<Masked> cases = makeCases();
   cases.push_back(byBlocks("Blocks64", 64, 25, false));
   cases.push_back(byBlocks("Blocks64Causal", 64, 25, true));
+  cases.push_back(byTurns("TurnsCausal", true));
   return cases;
 }
 

@@ -368,6 +368,8 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   kernel->setAttr(tile::TileDialect::kEntryAttr, b.getStringAttr(function.getSymName()));
   kernel->setAttr(tile::TileDialect::kMultiplesAttr,
                   b.getArrayAttr({b.getStrArrayAttr({"Hq", "Hk"})}));
+  if (Attribute other = block->getAttr(FADialect::kDisjointAttr))
+    kernel->setAttr(tile::TileDialect::kDisjointAttr, other);
   auto tiles = block->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
   if (!tiles)
     tiles = function->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);

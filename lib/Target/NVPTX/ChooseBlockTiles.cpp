@@ -157,6 +157,9 @@ struct Facts {
   /// masks divide positions of the loop and of the block into; 0 for none.
   int64_t headUnit = 0, blockUnit = 0, ownUnit = 0;
   bool wholeChunks = true;
+  /// The kernel of blocks without holes, where this one is of those with holes: its blocks divide
+  /// the other's.
+  FlatSymbolRefAttr whole;
   RegisterPressure pressure = kLight, regions = kLight;
 };
 
@@ -270,7 +273,10 @@ Facts factsOf(MapBlocksOp block) {
       facts.columns += dot.getType().getDimSize(1);
     facts.sums |= isa<tile::ReduceOp>(op);
     facts.scatters |= isa<tile::ScatterAddOp>(op);
-    facts.sequences |= isa<tile::SliceOp>(op);
+    facts.sequences |=
+        isa<tile::SliceOp>(op) && isa<RankedTensorType>(op->getResultTypes().front());
+    if (auto size = dyn_cast<TileSizeOp>(op); size && size.getKernelAttr())
+      facts.whole = size.getKernelAttr();
     facts.narrowBand |= isNarrowBand(op);
     dropout |= isa<tile::RandomBitsOp>(op);
     if (auto apply = dyn_cast<ApplyOp>(op))
@@ -429,7 +435,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       chosenWarps = warps ? warps : line->warps;
       // Each warpgroup is a block of its own, and an SM holds two where they fit.
       constexpr int64_t kHalf = 128;
-      bool halves = isNarrow(facts) && !facts.adds && !ofPairs && !rows && !keys && !warps;
+      bool halves =
+          (isNarrow(facts) || facts.whole) && !facts.adds && !ofPairs && !rows && !keys && !warps;
       if (halves && (async || facts.headDim <= kHalf)) {
         int64_t &own = ofRows ? chosenRows : chosenKeys, &step = ofRows ? chosenKeys : chosenRows;
         chosenWarps = std::min(chosenWarps, tile::kWarpsOfGroup);
@@ -438,6 +445,15 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
         bool fits = !async && facts.headDim <= kNarrow && pressure <= kSums;
         step = fits ? own : std::min(step, own);
         blocks = async && facts.headDim <= kHalf ? 2 : 1;
+      }
+      if (facts.whole) {
+        DictionaryAttr whole = tilesOf(block, facts.whole);
+        int64_t &own = ofRows ? chosenRows : chosenKeys;
+        StringRef name = ofRows ? "rows" : "keys";
+        if (int64_t size = whole.getAs<IntegerAttr>(name).getInt(); size % own != 0) {
+          own = size;
+          chosenWarps = whole.getAs<IntegerAttr>("warps").getInt();
+        }
       }
       beside = rows || keys || warps ? 1 : line->beside;
       roles = line->roles;
@@ -485,6 +501,16 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       tiles.push_back({"blocks", blocks});
     block->setAttr(FADialect::kTilesAttr, tilesOf(tiles));
     return success();
+  }
+
+  /// Return the tiles of another kernel of the entry, before this one.
+  DictionaryAttr tilesOf(MapBlocksOp block, FlatSymbolRefAttr kernel) {
+    DictionaryAttr tiles;
+    block->getParentOp()->walk([&](MapBlocksOp other) {
+      if (other.getKernel() == kernel.getValue())
+        tiles = other->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
+    });
+    return tiles;
   }
 
   DictionaryAttr tilesOf(ArrayRef<std::pair<StringRef, int64_t>> sizes) {

@@ -467,6 +467,23 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       set("band_keys", band ? band : kKeysOfBand);
     if (below)
       set("band_below", kWideBandOfNarrowHead);
+    // Blocks with holes are as those of masks with holes, where these have a kernel of their own.
+    bool separates = hasFallback(attention.getMask()) && !rows && !keys && !warps;
+    const Tiles *ofHoles = !separates ? nullptr
+                           : async    ? lookUp(kHolesTable, attention, aligned, /*async=*/true)
+                           : aligned || bytes != 2
+                               ? lookUp(kListTable, attention, aligned, /*async=*/false)
+                               : nullptr;
+    if (ofHoles && chosenRows % ofHoles->rows == 0) {
+      NamedAttrList own;
+      for (auto [name, value] : {std::pair("rows", ofHoles->rows),
+                                 {"keys", ofHoles->keys},
+                                 {"warps", ofHoles->warps},
+                                 {"blocks", ofHoles->blocks},
+                                 {"pad", pad}})
+        own.set(name, b.getI64IntegerAttr(value));
+      tiles.set("holes", own.getDictionary(&getContext()));
+    }
     func->setAttr(FADialect::kTilesAttr, tiles.getDictionary(&getContext()));
     return success();
   }

@@ -125,7 +125,7 @@ for (d, n, name), sections in besides.items():
     for section in sections:
         assert (d, n, section.base) in besides
         if not case.lengths and not case.visits:
-            assert name.endswith("window-128")
+            assert name.endswith("window-128") or section.name.endswith("holes")
             continue
         each = len(case.lengths(n)) if case.packed else 1
         tiles = estimate.block_and_step(compiler, program(case, d, True), "sm_90a", "NVIDIA H200",

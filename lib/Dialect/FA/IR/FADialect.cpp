@@ -138,12 +138,17 @@ LogicalResult FADialect::verifyOperationAttribute(Operation *op, NamedAttribute 
   } const known[] = {{kTilesAttr, isa<FunctionOpInterface, MapBlocksOp>(op)},
                      {kSizesAttr, isa<MapBlocksOp, SumOp>(op)},
                      {kDivisorsAttr, isa<MapBlocksOp>(op)},
+                     {kDisjointAttr, isa<MapBlocksOp>(op)},
                      {kPlacesAttr, isa<MapBlocksOp>(op)},
                      {kRangesAttr, isa<MapBlocksOp>(op)},
                      {kFallbackAttr, isa<scf::IfOp>(op)},
                      {kBandAttr, isa<scf::ForOp, MapBlocksOp>(op)}};
   StringRef expected;
   for (auto [name, stands] : known) {
+    if (stands && name == kDisjointAttr && attribute.getName() == name &&
+        !isa<StringAttr>(attribute.getValue()))
+      return op->emitError() << name << " must be the name of a kernel, got "
+                             << attribute.getValue();
     if (stands && attribute.getName() == name)
       return name == kTilesAttr ? verifyTiles(op, attribute.getValue()) : success();
     if (stands)

@@ -71,6 +71,16 @@ LogicalResult fa::verifyScalarOps(Operation *op, Region &region, StringRef rule,
         error.attachNote(op->getLoc()) << here;
         return WalkResult::interrupt();
       }
+      auto rounding = dyn_cast<arith::ArithRoundingModeInterface>(inner);
+      if (rounding && rounding.getRoundingModeAttr()) {
+        InFlightDiagnostic error = inner->emitError()
+                                   << "(" << rule << ") '" << inner->getName()
+                                   << "' has a rounding mode in a " << name
+                                   << " region; leave it out: numbers are rounded to the nearest "
+                                      "one, halves to even";
+        error.attachNote(op->getLoc()) << here;
+        return WalkResult::interrupt();
+      }
       // Operands are results of other ops, or arguments; a tensor's are its elements.
       for (TypeRange types :
            {TypeRange(inner->getOperandTypes()), TypeRange(inner->getResultTypes())})

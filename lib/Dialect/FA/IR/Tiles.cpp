@@ -38,12 +38,17 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
                           {"blocks", 1, kMostBlocks},
                           {"pad", 1, kMostPad}};
   for (NamedAttribute tile : tiles) {
+    if (tile.getName() == "holes" && isa<FunctionOpInterface>(op)) {
+      if (failed(verifyTiles(op, tile.getValue())))
+        return failure();
+      continue;
+    }
     const Range *range =
         llvm::find_if(ranges, [&](const Range &range) { return range.name == tile.getName(); });
     if (range == std::end(ranges))
-      return fail()
-             << "has no " << tile.getName()
-             << ": expected rows, keys, band_keys, band_below, warps, beside, roles, blocks or pad";
+      return fail() << "has no " << tile.getName()
+                    << ": expected rows, keys, band_keys, band_below, warps, beside, roles, "
+                       "blocks, pad or holes";
     auto number = dyn_cast<IntegerAttr>(tile.getValue());
     bool inRange = number && number.getType().isInteger(64) && number.getInt() >= range->multiple &&
                    number.getInt() <= range->most && number.getInt() % range->multiple == 0;

@@ -50,10 +50,7 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Return the loop over tiles that the mask is in: its induction variable is where the tile
-/// begins along one axis, and all else about the tile is defined outside of it. A mask that stands
-/// under a condition was analyzed by the pass that made it.
-static std::optional<MaskLoop> findLoop(ApplyMaskOp mask) {
+std::optional<MaskLoop> fa::findMaskLoop(ApplyMaskOp mask) {
   for (Axis axis : {Axis::keys, Axis::rows}) {
     MaskLoop found{{mask}, {}, axis};
     auto index = dyn_cast<BlockArgument>(mask.getFirst(axis));
@@ -168,7 +165,7 @@ MaskFindings fa::analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadIn
 
   Tile tile(m, e, block, loads);
   TileTest test = tile.run();
-  if (tile.mask.readsBlocks())
+  if (tile.mask.readsBlocks() || tile.mask.testsWritten())
     verdict.whenTrue.tight = false;
   MaskFindings found{
       verdict.whenTrue,    all.getDistance(verdict.whenTrue.loForm, verdict.whenTrue.hiForm),
@@ -293,7 +290,7 @@ struct AnalyzeMask : fa::impl::FAAnalyzeMaskBase<AnalyzeMask> {
     SmallVector<MaskLoop> masks;
     DenseMap<Operation *, unsigned> masksOfLoop;
     getOperation()->walk([&](ApplyMaskOp mask) {
-      std::optional<MaskLoop> found = findLoop(mask);
+      std::optional<MaskLoop> found = findMaskLoop(mask);
       if (!found)
         return;
       auto *same = llvm::find_if(masks, [&](const MaskLoop &m) {
@@ -360,7 +357,11 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
       Operation *branch = applyWhereNeeded(m, each, found.someHidden);
       first = first == each ? branch : first;
     }
-  if (found.fallback) {
+  if (found.fallback && isTrue(found.fallback)) {
+    for (ApplyMaskOp each : m.masks)
+      for (scf::IfOp fallback : getFallbacks(each.getBody()))
+        takeBranch(fallback, /*evaluates=*/true);
+  } else if (found.fallback) {
     nameNew(found.fallback, "any_holes");
     for (ApplyMaskOp each : m.masks)
       splitFallback(each, found.fallback);

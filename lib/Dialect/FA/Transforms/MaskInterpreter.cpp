@@ -408,6 +408,25 @@ bool MaskInterpreter::runCondition(Operation &op) {
   return true;
 }
 
+/// Run the mask as written, over a tile: what limits do not say bounds no loop. Where more has to
+/// be required for it, that is required of what it says alone.
+Verdict MaskInterpreter::runWritten(scf::IfOp fallback) {
+  if (r.isWholeLoop())
+    return r.unknown();
+  Value assumption = r.exchangeAssumption({});
+  bool mayReadInLoop = std::exchange(loads.mayReadInLoop, true);
+  runBlock(*fallback.thenBlock());
+  loads.mayReadInLoop = mayReadInLoop;
+  Verdict written = condition(fallback.thenYield().getOperand(0));
+  ScalarEmitter &e = r.emitter();
+  if (Value required = r.exchangeAssumption(assumption)) {
+    written.canBeTrue = e.either(written.canBeTrue, e.negate(required));
+    written.canBeFalse = e.either(written.canBeFalse, e.negate(required));
+  }
+  anyWritten |= ScalarEmitter::asConstant(written.canBeTrue) != 1;
+  return written;
+}
+
 void MaskInterpreter::runOp(Operation &op) {
   auto choose = [&](Verdict c, Value result, Value x, Value y) {
     if (result.getType().isInteger(1))
@@ -452,11 +471,11 @@ void MaskInterpreter::runOp(Operation &op) {
           })
           .Case([&](scf::IfOp branch) {
             if (branch->hasAttr(FADialect::kFallbackAttr)) {
-              // What the first arm shows, of which no more is asked, the second one shows.
+              // What the first arm shows, the second one shows.
               runBlock(*branch.elseBlock());
-              set(branch.getResult(0),
-                  r.both(condition(branch.elseYield().getOperand(0)),
-                         r.select(condition(branch.getCondition()), r.unknown(), r.truth(true))));
+              set(branch.getResult(0), r.both(condition(branch.elseYield().getOperand(0)),
+                                              r.select(condition(branch.getCondition()),
+                                                       runWritten(branch), r.truth(true))));
               return true;
             }
             runBlock(*branch.thenBlock());

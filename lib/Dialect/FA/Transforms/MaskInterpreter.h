@@ -41,6 +41,8 @@ public:
   /// Return whether tensors are read at quotients of indices: a tile may then be told to be
   /// invisible that no set of indices leaves out.
   bool readsBlocks() const { return anyBlocks; }
+  /// Return whether the mask as written says more of a tile than limits of rows, or of keys, do.
+  bool testsWritten() const { return anyWritten; }
   /// Return what is known of a condition that the region computes, after `run`.
   Verdict getCondition(Value value) { return condition(value); }
 
@@ -55,6 +57,7 @@ private:
   };
 
   void runBlock(Block &block);
+  Verdict runWritten(scf::IfOp fallback);
   void runOp(Operation &op);
   bool runNumber(Operation &op);
   bool runCondition(Operation &op);
@@ -82,7 +85,7 @@ private:
   BlockLoads &loads;
   DenseMap<Value, Item> items;
   Operation *unknownOp = nullptr;
-  bool anyBlocks = false;
+  bool anyBlocks = false, anyWritten = false;
 };
 
 } // namespace mlir::fa

@@ -24,6 +24,11 @@ struct MaskLoop {
   bool isRowDerived() const { return axis == Axis::keys; }
 };
 
+/// Return the loop over tiles that the mask is in: its induction variable is where the tile
+/// begins along one axis, and all else about the tile is defined outside of it. A mask that stands
+/// under a condition was analyzed by the pass that made it.
+std::optional<MaskLoop> findMaskLoop(ApplyMaskOp mask);
+
 /// Everything known of one mask in its loop.
 struct MaskFindings {
   LoopSet visible;

@@ -181,6 +181,8 @@ public:
     assumption = assumption ? e.both(assumption, condition) : condition;
   }
   Value getAssumption() const { return assumption; }
+  /// Begin with another assumption; return the one that was there.
+  Value exchangeAssumption(Value other) { return std::exchange(assumption, other); }
   ScalarEmitter &emitter() { return e; }
   /// Return the side of the box along an axis.
   const BoxSide &getSide(Axis axis) const { return block.axis == axis ? block : loop; }

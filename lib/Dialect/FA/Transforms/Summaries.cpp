@@ -59,8 +59,12 @@ void Reading::follow(Value value, Block *region) {
   ops.insert(op);
 }
 
-/// Return the tensor that a length of the mask is a size of.
+/// Return the tensor that a length of the mask is a size of, also where blocks that are not theirs
+/// take it to be 0.
 static Value tensorOf(Value length) {
+  if (auto own = length.getDefiningOp<arith::SelectOp>();
+      own && matchPattern(own.getFalseValue(), m_Zero()))
+    length = own.getTrueValue();
   auto dim = length.getDefiningOp<tensor::DimOp>();
   return dim ? dim.getSource() : Value();
 }

@@ -67,26 +67,50 @@ static Type staticType(Type type, TileSizes sizes) {
   return RankedTensorType::get(shape, tensor.getElementType());
 }
 
-static void makeStatic(MapBlocksOp block, TileSizes sizes) {
+/// Return the size of the blocks of another kernel of the entry along an axis; 0 where it has none.
+static int64_t sizeIn(MapBlocksOp block, FlatSymbolRefAttr kernel, Axis axis) {
+  int64_t size = 0;
+  block->getParentOp()->walk([&](MapBlocksOp other) {
+    for (unsigned i = 0; i < other.getNumAxes(); ++i)
+      if (other.getKernel() == kernel.getValue() && other.getAxis(i) == axis &&
+          !ShapedType::isDynamic(other.getBlocks()[i]))
+        size = other.getBlocks()[i];
+  });
+  return size;
+}
+
+static LogicalResult makeStatic(MapBlocksOp block, TileSizes sizes) {
   OpBuilder b(block);
   SmallVector<int64_t> blocks;
   for (unsigned i = 0; i < block.getNumAxes(); ++i)
     blocks.push_back(sizeOf(block.getAxis(i), sizes));
   block.setBlocks(blocks);
-  block.getBody()->walk([&](Operation *op) {
+  WalkResult walked = block.getBody()->walk([&](Operation *op) {
     if (auto size = dyn_cast<TileSizeOp>(op)) {
       b.setInsertionPoint(op);
-      op->replaceAllUsesWith(
-          arith::ConstantIndexOp::create(b, op->getLoc(), sizeOf(size.getAxis(), sizes)));
+      int64_t own = sizeOf(size.getAxis(), sizes);
+      if (auto kernel = size.getKernelAttr()) {
+        int64_t other = sizeIn(block, kernel, size.getAxis());
+        if (other == 0 || other % own != 0) {
+          size.emitError() << "blocks of " << own << " " << stringifyAxis(size.getAxis())
+                           << " do not divide those of " << kernel << ", which are of " << other
+                           << "; choose tiles of one size";
+          return WalkResult::interrupt();
+        }
+        own = other;
+      }
+      op->replaceAllUsesWith(arith::ConstantIndexOp::create(b, op->getLoc(), own));
       op->erase();
-      return;
+      return WalkResult::advance();
     }
     for (Value result : op->getResults())
       result.setType(staticType(result.getType(), sizes));
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
         argument.setType(staticType(argument.getType(), sizes));
+    return WalkResult::advance();
   });
+  return failure(walked.wasInterrupted());
 }
 
 /// Return the largest head dimension of the tiles that the block computes on.
@@ -207,7 +231,7 @@ struct TileAttention : fa::impl::FATileAttentionBase<TileAttention> {
       }
     expandStandardOps(getOperation());
     expandSums(getOperation());
-    getOperation()->walk([&](MapBlocksOp op) {
+    WalkResult walked = getOperation()->walk([&](MapBlocksOp op) {
       TileSizes sizes = choose(op);
       if (rows)
         sizes.rows = rows;
@@ -215,11 +239,11 @@ struct TileAttention : fa::impl::FATileAttentionBase<TileAttention> {
         sizes.keys = keys;
       // A block of a head may loop over tiles all the same.
       bool loops = holds<TileSizeOp>(op);
-      if (!op.isTiled() || loops)
-        makeStatic(op, sizes);
+      bool done = (op.isTiled() && !loops) || succeeded(makeStatic(op, sizes));
+      return done ? WalkResult::advance() : WalkResult::interrupt();
     });
-    if (failed(expandSummaries(getOperation())) || failed(expandRanges(getOperation())) ||
-        failed(expandRegions(getOperation())))
+    if (walked.wasInterrupted() || failed(expandSummaries(getOperation())) ||
+        failed(expandRanges(getOperation())) || failed(expandRegions(getOperation())))
       return signalPassFailure();
     hoistLoads(getOperation());
   }

@@ -327,9 +327,7 @@ bool tile::isNonNegative(Value value, int64_t depth) {
     return true;
   if (auto cast = dyn_cast<arith::IndexCastOp>(op)) {
     if (Operation *from = cast.getIn().getDefiningOp()) {
-      if (Value place = placeInOrder(from))
-        return isNonNegative(place, depth);
-      // The first word of a work tile's ids is the last id; others are packed.
+      // The first word of a work tile's ids is the last id, as orders hold them; others are packed.
       auto part = from->getAttrOfType<IntegerAttr>(TileDialect::kPartAttr);
       if (part && part.getInt() == 0)
         return true;

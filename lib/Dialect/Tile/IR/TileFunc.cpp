@@ -251,6 +251,9 @@ LogicalResult FuncOp::verify() {
       dependent && !isa<UnitAttr>(dependent))
     return emitOpError() << "(func_c11) " << TileDialect::kDependentAttr << " has no value, got "
                          << dependent;
+  if (Attribute other = (*this)->getAttr(TileDialect::kDisjointAttr);
+      other && !isa<StringAttr>(other))
+    return emitOpError() << TileDialect::kDisjointAttr << " is the name of a kernel, got " << other;
   if (!getResultTypes().empty())
     return emitOpError("(func_c4) returns nothing; store to a view instead");
   bool divides = true;

@@ -54,6 +54,9 @@ def FA_Dialect : Dialect {
     /// rounded up to a multiple, and one more is added for each number of the argument, starts of sequences: so each of
     /// these has a place that begins at a multiple.
     static constexpr llvm::StringLiteral kPlacesAttr = "fa.places";
+    /// On a fa.map_blocks: the kernel of another one, whose results it begins with. It stores nothing
+    /// where that one does, so that both may run at a time.
+    static constexpr llvm::StringLiteral kDisjointAttr = "fa.disjoint";
     /// On a fa.map_blocks: [result, table, least, greatest] for each result of numbers at rows, or
     /// keys, whose range over 64 of them stands in these columns of another result, as
     /// `fa.summarize` has it.
@@ -68,7 +71,8 @@ def FA_Dialect : Dialect {
     /// dimensions are rounded up to a multiple of; with band_keys, the keys where a
     /// mask bounds them on both sides, and with band_below, if a row sees fewer of them than that. With beside, so many
     /// warps share the columns of the same rows; with roles, so many roles of these warps have a part of the sums each;
-    /// with blocks, an SM holds so many of these blocks at a time.
+    /// with blocks, an SM holds so many of these blocks at a time. With holes, a dictionary of such, blocks with holes
+    /// have these tiles where they have a kernel of their own.
     static constexpr llvm::StringLiteral kTilesAttr = "fa.tiles";
     /// On an scf.for over keys, or rows: a mask bounds them on both sides. How many of them a row, or a key, sees at
     /// most, where that is a constant; else unit.

@@ -487,7 +487,9 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [
 def FA_TileSizeOp : FA_Op<"tile_size", [Pure]> {
   let summary = "the number of query rows or keys of a tile, not chosen yet";
   let description = [{
-    Stands for the size that `fa-tile-attention` chooses, which replaces it by a constant.
+    Stands for the size that `fa-tile-attention` chooses, which replaces it by a constant: of the
+    tiles of the block that it stands in, or of those of another one before it in the entry, whose blocks
+    those divide.
 
     Created by the rewrites of attention and `fa-analyze-mask`, removed by `fa-tile-attention`.
 
@@ -495,11 +497,15 @@ def FA_TileSizeOp : FA_Op<"tile_size", [Pure]> {
 
     ```mlir
     %n = fa.tile_size keys
+    %m = fa.tile_size rows of @f
     ```
   }];
-  let arguments = (ins FA_AxisAttr:$axis);
+  let arguments = (ins FA_AxisAttr:$axis, OptionalAttr<FlatSymbolRefAttr>:$kernel);
   let results = (outs Index:$result);
-  let assemblyFormat = "custom<Bare>($axis) attr-dict";
+  let builders = [OpBuilder<(ins "Type":$index, "Axis":$axis), [{
+    build($_builder, $_state, index, axis, FlatSymbolRefAttr());
+  }]>];
+  let assemblyFormat = "custom<Bare>($axis) (`of` $kernel^)? attr-dict";
 }
 
 class FA_ApplyBase<string mnemonic, list<Trait> traits = []>

@@ -224,6 +224,33 @@ def FADeriveLimits : Pass<"fa-derive-limits"> {
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def FASeparateHoles : Pass<"fa-separate-holes"> {
+  let summary = "give blocks with holes a kernel of their own";
+  let description = [{
+    What: where a mask by limits has another form for rows, or keys, with holes (`fa.fallback`, of
+    `fa-derive-limits`), makes two kernels of one: the first one is for blocks without holes, and its
+    mask is that by limits; the second one for the others, with the mask as written. Blocks
+    without holes so have loops with one interval of tiles, and what the second one visits becomes
+    a list of tiles (`tile-list-steps`). Each stores what is its own alone.
+
+    Requires: blocks whose sizes are not chosen (`?`). Rejects nothing: holes by head, in blocks that
+    loop over heads, stay in one kernel.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/FA/Transforms/separate-holes.mlir`):
+
+    ```mlir
+    %o = fa.map_blocks @f over(%q) axes(b, h, rows by ?) ...                   // limits alone
+    %r = fa.map_blocks @f_holes over(%q) inits(%o) axes(b, h, rows by ?) ...   // as written
+    ```
+  }];
+  let options = [Option<"passesBy", "passes-by", "bool", /*default=*/"false",
+    "blocks that store nothing do not run: their loops keep the bounds that they have">];
+  let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
+    "::mlir::arith::ArithDialect"];
+}
+
 def FAAnalyzeMask : Pass<"fa-analyze-mask"> {
   let summary = "skip tiles that a mask hides, and the mask where it hides nothing";
   let description = [{

@@ -60,6 +60,9 @@ def Tile_Dialect : Dialect {
     /// Unit, on a tile.func: a launch may start it before the kernel before it in its entry has
     /// ended. It waits for that by tile.kernel_wait.
     static constexpr llvm::StringLiteral kDependentAttr = "tile.dependent";
+    /// On a tile.func: the name of another kernel of its entry, where whose work tiles store its own
+    /// store nothing.
+    static constexpr llvm::StringLiteral kDisjointAttr = "tile.disjoint";
     /// On a view argument: its address and all strides but the last are
     /// multiples of so many bytes, which a guard checks at launch.
     static constexpr llvm::StringLiteral kAlignAttr = "tile.align";

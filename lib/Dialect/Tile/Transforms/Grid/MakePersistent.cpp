@@ -331,6 +331,10 @@ void MakePersistent::schedule(RoleOp role, ArrayRef<Value> rings, const Counter 
   OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
   Value found = SchedulerPeekOp::create(b, loc, b.getI64Type(), counter.view);
   Value count = narrow(b, loc, emitTileCount(b, getOperation()));
+  // There may be nothing to do in all of a launch.
+  if (Value possible = words ? words->emitPossible(b) : Value())
+    count = arith::SelectOp::create(b, loc, possible, count,
+                                    arith::ConstantIntOp::create(b, loc, 0, 32));
   Value blocks = narrow(b, loc, BlockCountOp::create(b, loc, b.getIndexType()));
   Value first = narrow(b, loc, block);
   auto takeNext = [&](Value number) -> Value {

@@ -9,8 +9,8 @@
 //
 //   1. go back over the kernels before it that it neither reads from nor writes to, nor they from
 //      or to it, until one that both fit into: of as many warps, with grids that differ in the last
-//      extent only, and simple (no roles, products, barriers of their own, tensor maps), and with
-//      rings that shared memory has all at once;
+//      extent only, or of one block, and simple (no roles, products, barriers of their own, tensor
+//      maps), and with rings that shared memory has all at once;
 //   2. append its arguments to that one's, where they are not there, and add its last extent;
 //   3. make both programs the branches of an if on the last id, which the second one's is less by
 //      the first one's extent. Rings stay outside of it, side by side.
@@ -59,6 +59,13 @@ static bool isSimple(FuncOp func) {
   return !fa::holds<RolesOp, BarriersOp, DotOp, DotStartOp>(func);
 }
 
+/// Return whether a grid is one block.
+static bool isOneBlock(FuncOp func) {
+  AffineMap grid = func.getGrid();
+  return grid.getNumResults() == 1 && grid.isSingleConstant() &&
+         grid.getSingleConstantResult() == 1;
+}
+
 /// Return whether one kernel writes what another one takes.
 static bool writesFor(FuncOp writer, FuncOp other) {
   for (unsigned i = 0; i < writer.getNumLaunchArguments(); ++i) {
@@ -72,7 +79,14 @@ static bool writesFor(FuncOp writer, FuncOp other) {
   return false;
 }
 
-bool tile::areIndependent(FuncOp a, FuncOp b) { return !writesFor(a, b) && !writesFor(b, a); }
+/// Return whether a kernel stores nothing where another one does.
+static bool isDisjoint(FuncOp func, FuncOp other) {
+  return func->getAttr(TileDialect::kDisjointAttr) == other.getSymNameAttr();
+}
+
+bool tile::areIndependent(FuncOp a, FuncOp b) {
+  return isDisjoint(a, b) || isDisjoint(b, a) || (!writesFor(a, b) && !writesFor(b, a));
+}
 
 /// Return the attributes of a kernel that are the same for what it is merged with.
 static DictionaryAttr commonAttrs(FuncOp func) {
@@ -179,14 +193,15 @@ SmallVector<AffineExpr> Pair::renumber(FuncOp func, ArrayRef<unsigned> numbers) 
 }
 
 bool Pair::fit() {
-  if (first.getNumGridDims() != second.getNumGridDims() ||
-      first.getNumWarps() != second.getNumWarps() || commonAttrs(first) != commonAttrs(second) ||
-      !fitArguments())
+  bool fits = first.getNumGridDims() == second.getNumGridDims() || isOneBlock(second);
+  if (!fits || first.getNumWarps() != second.getNumWarps() ||
+      commonAttrs(first) != commonAttrs(second) || !fitArguments())
     return false;
   auto own = llvm::to_vector(llvm::seq<unsigned>(0, first.getNumLaunchArguments()));
   firstExtents = renumber(first, own);
   secondExtents = renumber(second, places);
-  return llvm::equal(ArrayRef(firstExtents).drop_back(), ArrayRef(secondExtents).drop_back());
+  return isOneBlock(second) ||
+         llvm::equal(ArrayRef(firstExtents).drop_back(), ArrayRef(secondExtents).drop_back());
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,13 +220,13 @@ void Pair::appendArguments() {
     first.setArgAttrs(i, each);
 }
 
-/// Move a program to a branch, its rings before the if.
-static void moveTo(ArrayRef<Operation *> program, Block *branch) {
+/// Move a program to a block of an if, its rings before the if.
+static void moveTo(ArrayRef<Operation *> program, Block *block, scf::IfOp chosen) {
   for (Operation *op : program) {
     if (isa<RingOp>(op))
-      op->moveBefore(branch->getParentOp());
+      op->moveBefore(chosen);
     else
-      op->moveBefore(branch->getTerminator());
+      op->moveBefore(block->getTerminator());
   }
 }
 
@@ -234,12 +249,21 @@ void Pair::merge() {
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, id, count);
   Value rest = arith::SubIOp::create(b, id, count);
   auto chosen = scf::IfOp::create(b, isFirst, /*withElseRegion=*/true);
-  moveTo(ofFirst, chosen.thenBlock());
-  moveTo(ofSecond, chosen.elseBlock());
+  moveTo(ofFirst, chosen.thenBlock(), chosen);
+  Block *own = chosen.elseBlock();
+  // What has one block runs where the other ids are 0.
+  unsigned more = first.getNumGridDims() - second.getNumGridDims();
+  for (unsigned d = 0; d < more; ++d) {
+    b.setInsertionPoint(own->getTerminator());
+    Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first.getInstanceId(d),
+                                         arith::ConstantIndexOp::create(b, 0));
+    own = scf::IfOp::create(b, isZero).thenBlock();
+  }
+  moveTo(ofSecond, own, chosen);
   for (auto [k, place] : llvm::enumerate(places))
     second.getArgument(k).replaceAllUsesWith(first.getArgument(place));
-  for (unsigned d = 0; d <= last; ++d)
-    second.getInstanceId(d).replaceAllUsesWith(d == last ? rest : first.getInstanceId(d));
+  for (unsigned d = more; d <= last; ++d)
+    second.getInstanceId(d - more).replaceAllUsesWith(d == last ? rest : first.getInstanceId(d));
 
   SmallVector<AffineExpr> extents(firstExtents);
   extents.back() = extents.back() + secondExtents.back();

@@ -13,7 +13,8 @@
 //      lengths, where that leaves them much less to compute;
 //   3. find out which of them two roles compute alike: those are sent once;
 //   4. find what says that a work tile stores nothing: each of its stores is to a
-//      slice (tile.slice) that ends before the index where the store begins;
+//      slice (tile.slice) that ends before the index where the store begins, or stands in a loop
+//      that ends where it begins; and what says so for all work tiles of a launch;
 //   5. emit all of that for another packed id, in the role that schedules work tiles.
 //
 //===----------------------------------------------------------------------===//
@@ -363,15 +364,77 @@ void TileWords::collectConditions(RoleOp role, const llvm::SetVector<Operation *
     OperandRange indices = isa<StoreOp>(op)       ? cast<StoreOp>(op).getIndices()
                            : isa<BulkStoreOp>(op) ? cast<BulkStoreOp>(op).getIndices()
                                                   : op->getOperands().take_front(0);
+    auto add = [&](Value first, Value end) {
+      std::tuple condition(role, first, end);
+      bool known = isKnown(first) && isKnown(end);
+      if (known && !llvm::is_contained(conditions, condition))
+        conditions.push_back(condition);
+      return known;
+    };
     auto slice = view.getDefiningOp<SliceOp>();
-    if (!slice || indices.empty() || !isKnown(indices[slice.getDim()]) || !isKnown(slice.getSize()))
-      return WalkResult::interrupt();
-    std::tuple condition(role, indices[slice.getDim()], slice.getSize());
-    if (!llvm::is_contained(conditions, condition))
-      conditions.push_back(condition);
-    return WalkResult::advance();
+    if (slice && !indices.empty() && add(indices[slice.getDim()], slice.getSize()))
+      return WalkResult::advance();
+    auto loop = dyn_cast<scf::ForOp>(role.getBody().front().findAncestorOpInBlock(*op));
+    bool differs = loop && (dependsOnId(role, loop.getLowerBound(), ids.lookup(role)) ||
+                            dependsOnId(role, loop.getUpperBound(), ids.lookup(role)));
+    return differs && add(loop.getLowerBound(), loop.getUpperBound()) ? WalkResult::advance()
+                                                                      : WalkResult::interrupt();
   });
   stores |= walked.wasInterrupted();
+}
+
+/// Call `visit` for each of the conditions that must all hold for this one.
+static void forEachPart(Value condition, function_ref<void(Value)> visit) {
+  visit(condition);
+  if (auto both = condition.getDefiningOp<arith::AndIOp>())
+    for (Value part : both.getOperands())
+      forEachPart(part, visit);
+}
+
+/// Return the select that a number is, in whatever type.
+static arith::SelectOp selectOf(Value number) {
+  while (auto cast = number.getDefiningOp<arith::IndexCastOp>())
+    number = cast.getIn();
+  return number.getDefiningOp<arith::SelectOp>();
+}
+
+/// Return whether a number is 0 or less wherever a condition does not hold.
+static bool isNoneWithout(Value number, Value condition) {
+  APInt constant;
+  if (matchPattern(number, m_ConstantInt(&constant)))
+    return !constant.isStrictlyPositive();
+  arith::SelectOp select = selectOf(number);
+  if (!select)
+    return false;
+  bool asks = false;
+  forEachPart(select.getCondition(), [&](Value part) { asks |= part == condition; });
+  return isNoneWithout(select.getFalseValue(), condition) &&
+         (asks || isNoneWithout(select.getTrueValue(), condition));
+}
+
+Value TileWords::emitPossible(OpBuilder &b) {
+  if (!knowsIdle())
+    return {};
+  RoleOp role = std::get<0>(conditions.front());
+  llvm::SetVector<Operation *> known = collectKnown(role, ids.lookup(role));
+  Value found;
+  if (arith::SelectOp select = selectOf(std::get<2>(conditions.front())))
+    forEachPart(select.getCondition(), [&](Value part) {
+      bool ofLaunch = part.getDefiningOp() && known.contains(part.getDefiningOp()) &&
+                      !dependsOnId(role, part, ids.lookup(role));
+      if (ofLaunch && llvm::all_of(conditions, [&](auto &each) {
+            return std::get<0>(each) == role && isNonNegative(std::get<1>(each)) &&
+                   isNoneWithout(std::get<2>(each), part);
+          }))
+        found = part;
+    });
+  if (!found)
+    return {};
+  IRMapping mapping;
+  Slice slice(role);
+  slice.add(found);
+  slice.clone(role.getBody().front(), b, mapping);
+  return mapping.lookupOrDefault(found);
 }
 
 //===----------------------------------------------------------------------===//

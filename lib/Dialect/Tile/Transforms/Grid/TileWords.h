@@ -30,6 +30,9 @@ public:
   /// Emit the words (i32) of the work tile of a packed id, and whether it stores anything, null
   /// where that is not known.
   std::pair<SmallVector<Value>, Value> emit(OpBuilder &b, Location loc, const PackedTileId &id);
+  /// Emit a condition on which work tiles store something at all, whatever their ids; return null
+  /// where none is known.
+  Value emitPossible(OpBuilder &b);
   /// Let a role use words in place of what it reads.
   void replace(OpBuilder &b, RoleOp role, ValueRange words);
 

@@ -54,11 +54,14 @@ struct Numbers {
   /// Collect what computes the value; false if it may depend on ids in other ways.
   bool collect(Value value);
   bool dependsOnRows(Value value) const { return depends.contains(value); }
+  /// Return whether the value is the same for all rows of the tile.
+  bool isSame(Value value);
   /// Clone for the rows from `first` on what was collected, before the loop or, of what stands
   /// in it, where the builder is, but for what is mapped already.
   void clone(OpBuilder &b, Value first, IRMapping &mapping);
 
 private:
+  bool isFirstOfBlock(Value value);
   bool isEnd(Operation *op);
   Value getOnlySpan(Operation *op);
   bool isLoadedForAll(Value value);
@@ -71,6 +74,30 @@ private:
 };
 
 } // namespace
+
+/// Return whether the value is where the block begins, as computed from any of its rows.
+bool Numbers::isFirstOfBlock(Value value) {
+  auto isByCount = [&](Operation *op) {
+    APInt by;
+    return isa_and_nonnull<arith::MulIOp, arith::DivSIOp>(op) &&
+           matchPattern(op->getOperand(1), m_ConstantInt(&by)) && by == rows.count;
+  };
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  if (!product || !isByCount(product))
+    return false;
+  auto quotient = product.getLhs().getDefiningOp<arith::DivSIOp>();
+  return quotient && isByCount(quotient) && quotient.getLhs() == rows.first &&
+         isa_and_nonnull<arith::MulIOp>(rows.first.getDefiningOp()) &&
+         isByCount(rows.first.getDefiningOp()) && isNonNegative(rows.first);
+}
+
+bool Numbers::isSame(Value value) {
+  Slice slice(loop->getParentOfType<FuncOp>(), [&](Value needed) {
+    return needed == rows.first || isFirstOfBlock(needed) ? Value() : needed;
+  });
+  slice.add(value);
+  return !slice.contains(rows.first);
+}
 
 /// Return whether the op adds up the row after the tile's last one.
 bool Numbers::isEnd(Operation *op) {
@@ -123,7 +150,9 @@ bool Numbers::collect(Value value) {
   Slice slice(func, [&](Value value) {
     bool number = isLoadedForAll(value);
     loads |= number;
-    return value == rows.first || value == loop.getInductionVar() || number ? Value() : value;
+    return value == rows.first || value == loop.getInductionVar() || number || isFirstOfBlock(value)
+               ? Value()
+               : value;
   });
   slice.add(value);
   // Ids of other dimensions are the same for all warpgroups.
@@ -214,6 +243,13 @@ void SplitWarpgroupLoops::divide(scf::ForOp loop, StoredRows rows, ArrayRef<scf:
   Numbers bounds(rows, loop);
   if (!bounds.collect(exact) || !bounds.collect(upper) ||
       !(bounds.dependsOnRows(exact) || bounds.dependsOnRows(upper)))
+    return;
+  // Whether a block stores at all is the same for its warpgroups.
+  WalkResult stored = getOperation().walk([&](SliceOp slice) {
+    return Numbers(rows, loop).isSame(slice.getSize()) ? WalkResult::advance()
+                                                       : WalkResult::interrupt();
+  });
+  if (stored.wasInterrupted())
     return;
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   auto constant = [&](int64_t n) -> Value { return arith::ConstantIndexOp::create(b, n); };

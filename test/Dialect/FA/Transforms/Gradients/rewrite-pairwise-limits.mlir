@@ -18,7 +18,8 @@
 // CHECK:           fa.apply_mask {{.*}} captures(%[[IDS]] :
 // CHECK-NOT:         fa.fallback
 
-// Ranges of both limits bound the loop over rows for a block of keys, and say where the region is evaluated.
+// Ranges of both limits bound the loop over rows for a block of keys, and say where the region is evaluated; where it is,
+// ranges of what it reads tell which tiles show something.
 // BOUNDS:        %[[KEYS:.*]]:3 = fa.map_blocks @f_key_limits
 // BOUNDS:        fa.map_blocks @f_keys
 // BOUNDS-SAME:     axes(b, hk, keys by ?)
@@ -26,9 +27,12 @@
 // BOUNDS:          %[[EVALUATES:.*]] = arith.ori
 // BOUNDS:          %[[FIRST:.*]], %{{.*}} = fa.range %[[KEYS]]#2[{{.*}} columns [0, 1]
 // BOUNDS:          %{{.*}}, %[[LAST:.*]] = fa.range %[[KEYS]]#2[{{.*}} columns [2, 3]
+// BOUNDS:          fa.range
 // BOUNDS-NOT:      fa.range
 // BOUNDS:          scf.for
 // BOUNDS-NOT:        scf.for
+// BOUNDS:            fa.range
+// BOUNDS:            scf.if %{{.*}} -> (tensor<?x64xf32, #fa.axes<keys>>)
 // BOUNDS:            scf.if %{{.*}} -> (tensor<?x?xf32, #fa.axes<keys, rows>>)
 // BOUNDS-NEXT:         scf.if %[[EVALUATES]] -> (tensor<?x?xf32, #fa.axes<keys, rows>>)
 // BOUNDS-NEXT:           fa.apply_mask

@@ -165,3 +165,37 @@ tile.func @more(%x: !tile.view<?x?xf32> {tile.dims = ["", ""], tile.name = "x"},
   tile.store %zero, %p[%b, %i] dims [1] : tensor<64xf32>, !tile.view<?x?xf32>
   tile.return
 }
+
+// -----
+
+// What has one block is the one of those with its last id whose other ids are 0.
+// LIMIT: tile.func @all(
+// FITS: tile.func @all(
+// CHECK: #[[GRID:.*]] = affine_map<()[s0, s1] -> (s0, s1 ceildiv 64 + 1)>
+// CHECK: tile.func @all({{.*}}, %[[B:.*]]: index, %[[T:.*]]: index) grid #[[GRID]]
+// CHECK: %[[FIRST:.*]] = arith.cmpi slt, %[[T]]
+// CHECK: scf.if %[[FIRST]] {
+// CHECK:   tile.store {{.*}}[%[[B]],
+// CHECK: } else {
+// CHECK:   %[[ZERO:.*]] = arith.cmpi eq, %[[B]], %{{.*}}
+// CHECK:   scf.if %[[ZERO]] {
+// CHECK:     tile.store
+// CHECK:   }
+// CHECK: }
+// CHECK-NOT: tile.func
+tile.func @all(%x: !tile.view<?x?xf32> {tile.dims = ["B", "N"], tile.name = "x"}, %o: !tile.view<?x?xf32> {tile.name = "o", tile.output}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 2 : i64} {
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %c64 = arith.constant 64 : index
+  %i = arith.muli %t, %c64 : index
+  tile.store %zero, %o[%b, %i] dims [1] : tensor<64xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+// expected-remark@+1 {{@all and @one are one launch}}
+tile.func @one(%p: !tile.view<64xf32> {tile.name = "p", tile.output}, %t: index)
+    grid affine_map<() -> (1)> sizes [] attributes {tile.entry = "f", tile.warps = 2 : i64} {
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %c0 = arith.constant 0 : index
+  tile.store %zero, %p[%c0] dims [0] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
