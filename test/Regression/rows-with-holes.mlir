@@ -27,6 +27,10 @@
 // tiles; both kernels run beside each other.
 // RUN: fa-opt %s --target=sm_90a --compile-to=tile | FileCheck %s --check-prefix=ORDER
 // RUN: fa-opt %s --target=sm_90a --compile-to=schedule --remarks=tile-merge-kernels,tile-overlap-kernels,tile-split-warpgroup-loops 2>&1 | FileCheck %s --check-prefix=TOGETHER
+// Not where the first one stores what the other one reads, as kernels over rows do that compute delta.
+// RUN: fa-opt %s --backward --deterministic --target=sm_90a --compile-to=schedule --remarks=tile-overlap-kernels 2>&1 >/dev/null | FileCheck %s --check-prefix=WAITS
+// WAITS: @f_backward_rows_holes starts while @f_backward_rows ends
+// WAITS: @f_backward_keys_holes runs beside @f_backward_keys
 // ORDER: tile.func @f_holes_order(
 // ORDER-NOT: f_any_ws
 // ORDER: tile.return

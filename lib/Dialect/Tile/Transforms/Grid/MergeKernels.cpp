@@ -21,6 +21,7 @@
 
 #include "Grid.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
+#include "fa/Dialect/Tile/IR/Stores.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Holds.h"
@@ -66,17 +67,12 @@ static bool isOneBlock(FuncOp func) {
          grid.getSingleConstantResult() == 1;
 }
 
-/// Return whether one kernel writes what another one takes.
-static bool writesFor(FuncOp writer, FuncOp other) {
-  for (unsigned i = 0; i < writer.getNumLaunchArguments(); ++i) {
-    if (!writer.getArgAttr(i, TileDialect::kOutputAttr) &&
-        !mayStoreTo(writer, writer.getArgument(i)))
-      continue;
-    for (unsigned k = 0; k < other.getNumLaunchArguments(); ++k)
-      if (nameOf(other, k) == nameOf(writer, i))
-        return true;
-  }
-  return false;
+/// Return whether all that is done with a view, or slices of it, is to store to it.
+static bool isStoredAlone(Value view) {
+  return llvm::all_of(view.getUsers(), [&](Operation *user) {
+    auto slice = dyn_cast<SliceOp>(user);
+    return isa<DimOp>(user) || (slice ? isStoredAlone(slice) : destinationOf(user) == view);
+  });
 }
 
 /// Return whether a kernel stores nothing where another one does.
@@ -84,9 +80,22 @@ static bool isDisjoint(FuncOp func, FuncOp other) {
   return func->getAttr(TileDialect::kDisjointAttr) == other.getSymNameAttr();
 }
 
-bool tile::areIndependent(FuncOp a, FuncOp b) {
-  return isDisjoint(a, b) || isDisjoint(b, a) || (!writesFor(a, b) && !writesFor(b, a));
+/// Return whether one kernel writes what another one takes, or writes, too.
+static bool writesFor(FuncOp writer, FuncOp other) {
+  bool disjoint = isDisjoint(writer, other) || isDisjoint(other, writer);
+  for (unsigned i = 0; i < writer.getNumLaunchArguments(); ++i) {
+    if (!writer.getArgAttr(i, TileDialect::kOutputAttr) &&
+        !mayStoreTo(writer, writer.getArgument(i)))
+      continue;
+    for (unsigned k = 0; k < other.getNumLaunchArguments(); ++k)
+      if (nameOf(other, k) == nameOf(writer, i) &&
+          !(disjoint && isStoredAlone(other.getArgument(k))))
+        return true;
+  }
+  return false;
 }
+
+bool tile::areIndependent(FuncOp a, FuncOp b) { return !writesFor(a, b) && !writesFor(b, a); }
 
 /// Return the attributes of a kernel that are the same for what it is merged with.
 static DictionaryAttr commonAttrs(FuncOp func) {
