@@ -73,33 +73,33 @@ tile.func @h_third(%ws: !tile.view<?x16xf32> {tile.name = "ws"}, %z1: !tile.view
   tile.return
 }
 
+// It stores to what the one before stores to, elsewhere: both run at a time.
+// CHECK: tile.func @h_elsewhere({{.*}}tile.dependent
+// CHECK-NOT: tile.kernel_wait
+// CHECK: tile.store
+// CHECK-NEXT: tile.kernel_wait
+// expected-remark@+1 {{@h_elsewhere runs beside @h_third, and waits for it at its own end}}
+tile.func @h_elsewhere(%v: !tile.view<?x8xf32> {tile.name = "v", tile.output}, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.disjoint = "h_third", tile.entry = "h", tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %a = arith.constant dense<0.0> : tensor<64x16xf16, #a>
+  %b = arith.constant dense<0.0> : tensor<16x8xf16, #b>
+  %z = arith.constant dense<0.0> : tensor<64x8xf32, #acc>
+  %d = tile.dot %a, %b, %z : tensor<64x16xf16, #a>, tensor<16x8xf16, #b>, tensor<64x8xf32, #acc>
+  tile.store %d, %v[%i, %c0] dims [0, 1] : tensor<64x8xf32, #acc>, !tile.view<?x8xf32>
+  tile.return
+}
+
 // One that writes what the first takes, though that ended long ago if the third had waited.
 // CHECK: tile.func @h_last({{.*}}tile.dependent
 // CHECK: tile.kernel_wait
 // CHECK: tile.load
-// expected-remark@+1 {{@h_last starts while @h_third ends}}
+// expected-remark@+1 {{@h_last starts while @h_elsewhere ends}}
 tile.func @h_last(%ws: !tile.view<?x16xf32> {tile.name = "w2"}, %y: !tile.view<?x8xf32> {tile.name = "y", tile.output}, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "h", tile.warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %old = tile.load %y[%i, %c0] dims [0, 1] : !tile.view<?x8xf32> -> tensor<64x8xf32, #acc>
   %a = arith.constant dense<0.0> : tensor<64x16xf16, #a>
   %b = arith.constant dense<0.0> : tensor<16x8xf16, #b>
   %d = tile.dot %a, %b, %old : tensor<64x16xf16, #a>, tensor<16x8xf16, #b>, tensor<64x8xf32, #acc>
-  tile.store %d, %y[%i, %c0] dims [0, 1] : tensor<64x8xf32, #acc>, !tile.view<?x8xf32>
-  tile.return
-}
-
-// It stores to what the one before stores to, elsewhere: both run at a time.
-// CHECK: tile.func @h_elsewhere({{.*}}tile.dependent
-// CHECK-NOT: tile.kernel_wait
-// CHECK: tile.store
-// CHECK-NEXT: tile.kernel_wait
-// expected-remark@+1 {{@h_elsewhere runs beside @h_last, and waits for it at its own end}}
-tile.func @h_elsewhere(%y: !tile.view<?x8xf32> {tile.name = "y", tile.output}, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.disjoint = "h_last", tile.entry = "h", tile.warps = 4 : i64} {
-  %c0 = arith.constant 0 : index
-  %a = arith.constant dense<0.0> : tensor<64x16xf16, #a>
-  %b = arith.constant dense<0.0> : tensor<16x8xf16, #b>
-  %z = arith.constant dense<0.0> : tensor<64x8xf32, #acc>
-  %d = tile.dot %a, %b, %z : tensor<64x16xf16, #a>, tensor<16x8xf16, #b>, tensor<64x8xf32, #acc>
   tile.store %d, %y[%i, %c0] dims [0, 1] : tensor<64x8xf32, #acc>, !tile.view<?x8xf32>
   tile.return
 }
