@@ -23,23 +23,20 @@
 // ONE-NOT: fa.map_blocks @f_holes
 // ONE: %any_holes
 // ONE: %any_visible
-// The order of the blocks with holes does not wait for what says whether there are any; a launch without them has no work
-// tiles; both kernels run beside each other.
+// Blocks with holes have no order of their own; a launch without them has no work tiles; both kernels run beside each other.
 // RUN: fa-opt %s --target=sm_90a --compile-to=tile | FileCheck %s --check-prefix=ORDER
 // RUN: fa-opt %s --target=sm_90a --compile-to=schedule --remarks=tile-merge-kernels,tile-overlap-kernels,tile-split-warpgroup-loops 2>&1 | FileCheck %s --check-prefix=TOGETHER
 // Not where the first one stores what the other one reads, as kernels over rows do that compute delta.
 // RUN: fa-opt %s --backward --deterministic --target=sm_90a --compile-to=schedule --remarks=tile-overlap-kernels 2>&1 >/dev/null | FileCheck %s --check-prefix=WAITS
 // WAITS: @f_backward_rows_holes starts while @f_backward_rows ends
 // WAITS: @f_backward_keys_holes runs beside @f_backward_keys
-// ORDER: tile.func @f_holes_order(
-// ORDER-NOT: f_any_ws
-// ORDER: tile.return
+// ORDER: tile.func @f_order(
+// ORDER-NOT: _order(
 // ORDER: tile.func @f_holes(
 // ORDER-SAME: f_any_ws
 // ORDER-SAME: tile.disjoint = "f"
 // TOGETHER-DAG: each warpgroup runs the steps of its own rows
 // TOGETHER-DAG: @f_order and @f_any are one launch
-// TOGETHER-DAG: @f_order and @f_holes_order are one launch
 // TOGETHER-DAG: @f_holes runs beside @f, and waits for it at its own end
 // TOGETHER: tile.func @f_holes(
 // TOGETHER: tile.role "load"

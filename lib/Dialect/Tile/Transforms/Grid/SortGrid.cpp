@@ -66,12 +66,7 @@ struct Extent {
 /// A kernel whose work tiles have loops of lengths that memory says.
 struct Sortable {
   explicit Sortable(FuncOp func)
-      : func(func), slice(func, [this](Value value) { return followed(value); }),
-        id(func.getInstanceId(func.getNumGridDims() - 1)) {}
-
-  /// Return the value, or none where it is a condition on memory that is the same for all work
-  /// tiles: the order is for launches where it holds.
-  Value followed(Value value);
+      : func(func), slice(func), id(func.getInstanceId(func.getNumGridDims() - 1)) {}
 
   FuncOp func;
   SmallVector<scf::ForOp> loops;
@@ -82,8 +77,6 @@ struct Sortable {
   SmallVector<std::pair<unsigned, Extent>> dims;
   /// The values that depend on the last id.
   llvm::DenseSet<Value> varying;
-  /// The conditions that are the same for all work tiles.
-  llvm::SmallSetVector<Value, 2> ofLaunch;
   /// Why it is not sorted; null where it is, and where nothing is to be sorted.
   const char *obstacle = nullptr;
 };
@@ -130,19 +123,6 @@ static bool isComputable(FuncOp func, Operation *op) {
   return isArithmetic(op) && op->getNumResults() == 1 &&
          (op->hasTrait<OpTrait::Elementwise>() || op->hasTrait<OpTrait::ConstantLike>() ||
           isa<DimOp>(op));
-}
-
-Value Sortable::followed(Value value) {
-  if (!value.getType().isInteger(1) || !value.getDefiningOp())
-    return value;
-  Slice of(func);
-  of.add(value);
-  bool ofAll = llvm::any_of(of.getOps(), llvm::IsaPred<LoadOp>);
-  for (unsigned d = 0; d < func.getNumGridDims(); ++d)
-    ofAll &= !of.contains(func.getInstanceId(d));
-  if (ofAll)
-    ofLaunch.insert(value);
-  return ofAll ? Value() : value;
 }
 
 /// Find what sorts a kernel: no loops where nothing is to be sorted.
@@ -452,8 +432,6 @@ void Sorter::emitOrder() {
     scalars.map(func.getArgument(number), kernel.getArgument(i));
   for (auto [i, dim] : llvm::enumerate(ArrayRef(sorted.dims).drop_back()))
     scalars.map(func.getInstanceId(dim.first), kernel.getInstanceId(i));
-  for (Value condition : sorted.ofLaunch)
-    scalars.map(condition, arith::ConstantIntOp::create(b, 1, /*width=*/1));
   for (Operation *op : sorted.slice.getOps())
     if (!sorted.varying.contains(op->getResult(0)))
       b.clone(*op, scalars);
@@ -519,7 +497,8 @@ struct SortGrid : tile::impl::TileSortGridBase<SortGrid> {
 
   void runOnOperation() override {
     for (FuncOp func : llvm::to_vector(getOperation().getOps<FuncOp>())) {
-      if (func.getNumGridDims() == 0)
+      // One for what another kernel leaves out mostly has nothing to sort.
+      if (func.getNumGridDims() == 0 || func->hasAttr(TileDialect::kDisjointAttr))
         continue;
       Sortable found = findSortable(func);
       if (found.loops.empty())
