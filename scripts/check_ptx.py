@@ -84,7 +84,8 @@ SPILLS = {
         "bf16 d128/128 causal document": {"k_holes": 52},
         "f32 d128/128 causal document": {"k_holes": 132},
         "f32 d256/256 document": {"k": 68, "k_holes": 148},
-        "bf16 d64/64 document backward": {"k_backward_keys": 56, "k_backward_keys_holes": 24},
+        "bf16 d64/64 document backward": {"k_backward_keys": 56, "k_backward_keys_holes": 28},
+        "f32 d96/96 document backward": {"k_backward_rows_holes": 44},
         "f16 d96/96 document backward": {"k_backward_keys": 96, "k_backward_keys_holes": 140},
         # Limits of rows before the loop, beside 32 elements of a table on their way.
         "examples/custom.mlir": {"custom": 68},

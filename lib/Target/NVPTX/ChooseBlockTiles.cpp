@@ -448,11 +448,15 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       }
       if (facts.whole) {
         DictionaryAttr whole = tilesOf(block, facts.whole);
+        auto number = [&](StringRef name) {
+          auto of = whole ? whole.getAs<IntegerAttr>(name) : IntegerAttr();
+          return of ? of.getInt() : 0;
+        };
         int64_t &own = ofRows ? chosenRows : chosenKeys;
-        StringRef name = ofRows ? "rows" : "keys";
-        if (int64_t size = whole.getAs<IntegerAttr>(name).getInt(); size % own != 0) {
+        int64_t size = number(ofRows ? "rows" : "keys"), itsWarps = number("warps");
+        if (size % own != 0 && itsWarps != 0) {
           own = size;
-          chosenWarps = whole.getAs<IntegerAttr>("warps").getInt();
+          chosenWarps = itsWarps;
         }
       }
       beside = rows || keys || warps ? 1 : line->beside;
