@@ -1,5 +1,5 @@
 // Documents that all see a prefix, too: what a row sees is no interval. Blocks that hold such rows, or keys, have a kernel of
-// their own on Hopper, whose loop goes over a list of tiles; elsewhere all loops do.
+// their own on GPUs, whose loop goes over a list of tiles; on CPUs all loops do.
 // RUN: fa-run %s --backward --shape=2,2,1,150,313 --seed=3 --check | FileCheck %s --implicit-check-not=FAILED
 // RUN: fa-run %s --backward --device=interp --target=sm_80 --shape=2,2,1,150,313 --seed=3 --check | FileCheck %s --implicit-check-not=FAILED
 // RUN: fa-run %s --backward --device=interp --target=sm_90a --shape=2,2,1,150,313 --seed=3 --check | FileCheck %s --implicit-check-not=FAILED
@@ -26,10 +26,6 @@
 // Blocks with holes have no order of their own; a launch without them has no work tiles; both kernels run beside each other.
 // RUN: fa-opt %s --target=sm_90a --compile-to=tile | FileCheck %s --check-prefix=ORDER
 // RUN: fa-opt %s --target=sm_90a --compile-to=schedule --remarks=tile-merge-kernels,tile-overlap-kernels,tile-split-warpgroup-loops 2>&1 | FileCheck %s --check-prefix=TOGETHER
-// Not where the first one stores what the other one reads, as kernels over rows do that compute delta.
-// RUN: fa-opt %s --backward --deterministic --target=sm_90a --compile-to=schedule --remarks=tile-overlap-kernels 2>&1 >/dev/null | FileCheck %s --check-prefix=WAITS
-// WAITS: @f_backward_rows_holes starts while @f_backward_rows ends
-// WAITS: @f_backward_keys_holes runs beside @f_backward_keys
 // ORDER: tile.func @f_order(
 // ORDER-NOT: _order(
 // ORDER: tile.func @f_holes(
@@ -44,6 +40,11 @@
 // TOGETHER: %[[SOME:.*]] = arith.cmpi ne, %[[ANY]]
 // TOGETHER: %[[COUNT:.*]] = arith.select %[[SOME]], %{{.*}}, %c0_i32
 // TOGETHER: arith.cmpi ult, %{{.*}}, %[[COUNT]]
+
+// Not where the first one stores what the other one reads, as kernels over rows do that compute delta.
+// RUN: fa-opt %s --backward --deterministic --target=sm_90a --compile-to=schedule --remarks=tile-overlap-kernels 2>&1 >/dev/null | FileCheck %s --check-prefix=WAITS
+// WAITS: @f_backward_rows_holes starts while @f_backward_rows ends
+// WAITS: @f_backward_keys_holes runs beside @f_backward_keys
 func.func @f(%q: tensor<?x?x?x64xbf16> {fa.name = "q"}, %k: tensor<?x?x?x64xbf16> {fa.name = "k"},
              %v: tensor<?x?x?x64xbf16> {fa.name = "v"},
              %ids: tensor<?x?xi32> {fa.name = "ids", fa.kind = "ids", fa.dims = ["B", "Sk"]})

@@ -447,9 +447,11 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
         blocks = async && facts.headDim <= kHalf ? 2 : 1;
       }
       if (facts.whole) {
-        DictionaryAttr whole = tilesOf(block, facts.whole);
+        MapBlocksOp whole = findKernel(block, facts.whole.getValue());
+        auto tiles =
+            whole ? whole->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr) : DictionaryAttr();
         auto number = [&](StringRef name) {
-          auto of = whole ? whole.getAs<IntegerAttr>(name) : IntegerAttr();
+          auto of = tiles ? tiles.getAs<IntegerAttr>(name) : IntegerAttr();
           return of ? of.getInt() : 0;
         };
         int64_t &own = ofRows ? chosenRows : chosenKeys;
@@ -505,16 +507,6 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       tiles.push_back({"blocks", blocks});
     block->setAttr(FADialect::kTilesAttr, tilesOf(tiles));
     return success();
-  }
-
-  /// Return the tiles of another kernel of the entry, before this one.
-  DictionaryAttr tilesOf(MapBlocksOp block, FlatSymbolRefAttr kernel) {
-    DictionaryAttr tiles;
-    block->getParentOp()->walk([&](MapBlocksOp other) {
-      if (other.getKernel() == kernel.getValue())
-        tiles = other->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
-    });
-    return tiles;
   }
 
   DictionaryAttr tilesOf(ArrayRef<std::pair<StringRef, int64_t>> sizes) {

@@ -95,6 +95,11 @@ void fa::takeBranch(scf::IfOp fallback, bool evaluates) {
   fallback.erase();
 }
 
+void fa::takeFallbacks(Region &mask, bool evaluates) {
+  for (scf::IfOp fallback : getFallbacks(mask))
+    takeBranch(fallback, evaluates);
+}
+
 namespace {
 
 /// A tile of the loop, and the mask that is run over it.
@@ -241,8 +246,7 @@ static void splitFallback(ApplyMaskOp mask, Value needed) {
     Block *block = evaluates ? branch.thenBlock() : branch.elseBlock();
     b.setInsertionPointToEnd(block);
     auto copy = cast<ApplyMaskOp>(b.clone(*mask));
-    for (scf::IfOp fallback : getFallbacks(copy.getBody()))
-      takeBranch(fallback, evaluates);
+    takeFallbacks(copy.getBody(), evaluates);
     scf::YieldOp::create(b, mask.getLoc(), copy.getResults());
   }
   mask.erase();
@@ -359,8 +363,7 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
     }
   if (found.fallback && isTrue(found.fallback)) {
     for (ApplyMaskOp each : m.masks)
-      for (scf::IfOp fallback : getFallbacks(each.getBody()))
-        takeBranch(fallback, /*evaluates=*/true);
+      takeFallbacks(each.getBody(), /*evaluates=*/true);
   } else if (found.fallback) {
     nameNew(found.fallback, "any_holes");
     for (ApplyMaskOp each : m.masks)

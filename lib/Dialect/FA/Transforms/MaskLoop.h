@@ -66,6 +66,9 @@ SmallVector<scf::IfOp, 2> getFallbacks(Region &mask);
 /// Take the branch of a fallback for what it yields.
 void takeBranch(scf::IfOp fallback, bool evaluates);
 
+/// Take the same branch of all fallbacks of a mask region.
+void takeFallbacks(Region &mask, bool evaluates);
+
 } // namespace mlir::fa
 
 #endif // FA_DIALECT_FA_TRANSFORMS_MASKLOOP_H

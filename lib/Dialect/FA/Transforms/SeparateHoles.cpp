@@ -47,15 +47,13 @@ namespace {
 /// A block whose mask has a form for rows, or keys, with holes.
 struct Separable {
   MapBlocksOp block;
-  SmallVector<ApplyMaskOp> masks;
+  MaskLoop mask;
   SmallVector<tile::StoreOp> stores;
-  Axis axis = Axis::rows;
-  scf::ForOp loop, outermost;
+  /// The loop right in the block that holds the mask's.
+  scf::ForOp outermost;
 };
 
 } // namespace
-
-static Axis otherAxis(Axis axis) { return axis == Axis::rows ? Axis::keys : Axis::rows; }
 
 /// Return the loop right in the block that holds an op.
 static scf::ForOp outermostOf(scf::ForOp loop, MapBlocksOp block) {
@@ -85,29 +83,29 @@ static std::optional<Separable> findSeparable(MapBlocksOp block) {
     fits &= fallbacks.size() == 1 && loop &&
             cast<AxisAttr>(fallbacks.front()->getAttr(FADialect::kFallbackAttr)).getValue() ==
                 loop->blockAxis() &&
-            (!found.loop || found.loop == loop->loop);
+            (!found.mask.loop || found.mask.loop == loop->loop);
     if (!loop)
       return;
-    found.masks.push_back(mask);
-    found.loop = loop->loop;
-    found.axis = loop->blockAxis();
+    SmallVector<ApplyMaskOp, 2> masks(found.mask.masks);
+    masks.push_back(mask);
+    found.mask = {masks, loop->loop, loop->axis};
   });
-  found.outermost = outermostOf(found.loop, block);
-  if (!fits || found.masks.empty() || !found.outermost)
+  found.outermost = outermostOf(found.mask.loop, block);
+  if (!fits || found.mask.masks.empty() || !found.outermost)
     return std::nullopt;
-  ApplyMaskOp mask = found.masks.front();
-  Value first = mask.getFirst(found.axis);
+  ApplyMaskOp mask = found.mask.masks.front();
+  Axis axis = found.mask.blockAxis();
+  Value first = mask.getFirst(axis);
   // Holes of a head are known where the head is.
-  fits = first == block.getFirst(found.axis) &&
-         (mask.getBody().getArgument(1).use_empty() ||
-          found.outermost.isDefinedOutsideOfLoop(mask.getHead()));
+  fits = first == block.getFirst(axis) && (mask.getBody().getArgument(1).use_empty() ||
+                                           found.outermost.isDefinedOutsideOfLoop(mask.getHead()));
   block.walk([&](Operation *op) {
     if (auto store = dyn_cast<tile::StoreOp>(op)) {
       fits &= llvm::is_contained(block.getBody()->getArguments(), store.getDestination()) &&
               ownDimension(store, first).has_value();
       found.stores.push_back(store);
     } else if (isa<tile::AccumulateOp>(op)) {
-      fits &= found.loop->isAncestor(op);
+      fits &= found.mask.loop->isAncestor(op);
     } else {
       fits &= !isa<tile::ScatterAddOp>(op);
     }
@@ -117,10 +115,10 @@ static std::optional<Separable> findSeparable(MapBlocksOp block) {
 
 /// Emit whether the block of `kernel` that holds this one has a row, or key, with a hole.
 static Value emitHoles(const Separable &found, StringRef kernel) {
-  ApplyMaskOp mask = found.masks.front();
+  ApplyMaskOp mask = found.mask.masks.front();
   ScalarEmitter e(found.outermost, mask.getLoc());
   OpBuilder b = e.beforeLoop();
-  Axis axis = found.axis, along = otherAxis(axis);
+  Axis axis = found.mask.blockAxis(), along = found.mask.axis;
   bool isOwn = MapBlocksOp(found.block).getKernel() == kernel;
   auto name = isOwn ? FlatSymbolRefAttr() : FlatSymbolRefAttr::get(b.getContext(), kernel);
   Value size = TileSizeOp::create(b, mask.getLoc(), b.getIndexType(), axis, name);
@@ -131,7 +129,7 @@ static Value emitHoles(const Separable &found, StringRef kernel) {
   BlockLoads loads;
   MaskRanges ranges(e, {axis, first, last, length, size},
                     {along, e.constant(0), e.sub(other, one), other}, /*findsSets=*/true);
-  MaskInterpreter interpreter(mask, found.loop, ranges, loads);
+  MaskInterpreter interpreter(mask, found.mask.loop, ranges, loads);
   interpreter.run();
   Value holes =
       interpreter.getCondition(getFallbacks(mask.getBody()).front().getCondition()).canBeTrue;
@@ -156,7 +154,7 @@ static bool hasChunks(MapBlocksOp block) {
 /// what another kernel does for them (fa-fuse-blocks).
 static bool doesMore(const Separable &found) {
   MapBlocksOp block = found.block;
-  if (found.axis == Axis::keys)
+  if (found.mask.blockAxis() == Axis::keys)
     return true;
   for (auto other : block->getBlock()->getOps<MapBlocksOp>())
     if (findReaderOfRows(other) == block)
@@ -166,8 +164,9 @@ static bool doesMore(const Separable &found) {
 
 /// Let a block store, and visit if that is asked for, what is its own alone: where `own` holds.
 static void keepOwn(Separable &found, Value own, bool visits) {
-  ApplyMaskOp mask = found.masks.front();
-  Value first = mask.getFirst(found.axis), length = mask.getLength(found.axis);
+  ApplyMaskOp mask = found.mask.masks.front();
+  Axis axis = found.mask.blockAxis();
+  Value first = mask.getFirst(axis), length = mask.getLength(axis);
   Location loc = mask.getLoc();
   OpBuilder b(found.outermost);
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
@@ -188,12 +187,12 @@ static void keepOwn(Separable &found, Value own, bool visits) {
   }
   if (!visits)
     return;
-  if (found.outermost != found.loop) {
+  if (found.outermost != found.mask.loop) {
     found.outermost.setUpperBound(named(sizeOf(b, found.outermost.getUpperBound()), "visited"));
     return;
   }
   // A loop over none of its axis: what is visible is found within that.
-  Value other = mask.getLength(otherAxis(found.axis)), visited = named(sizeOf(b, other), "visited");
+  Value other = mask.getLength(found.mask.axis), visited = named(sizeOf(b, other), "visited");
   found.outermost.setUpperBound(visited);
   found.outermost->walk([&](Operation *op) { op->replaceUsesOfWith(other, visited); });
 }
@@ -203,7 +202,7 @@ static void keepOwn(Separable &found, Value own, bool visits) {
 /// it is.
 static std::pair<Value, int64_t> emitAny(const Separable &found) {
   constexpr int64_t kSpan = 256;
-  ApplyMaskOp mask = found.masks.front();
+  ApplyMaskOp mask = found.mask.masks.front();
   auto compare = getFallbacks(mask.getBody()).front().getCondition().getDefiningOp<arith::CmpIOp>();
   auto read = compare ? compare.getLhs().getDefiningOp<tensor::ExtractOp>() : tensor::ExtractOp();
   std::optional<Summary> entries = read ? summarize(mask, read) : std::nullopt;
@@ -292,10 +291,9 @@ static void separate(Separable &found, bool passesBy) {
     with = arith::AndIOp::create(in, loc, named(some, "any_holes"), with);
   }
   keepOwn(*other, with, /*visits=*/true);
-  for (ApplyMaskOp mask : found.masks)
-    for (scf::IfOp fallback : getFallbacks(mask.getBody()))
-      takeBranch(fallback, /*evaluates=*/false);
-  for (ApplyMaskOp mask : other->masks)
+  for (ApplyMaskOp mask : found.mask.masks)
+    takeFallbacks(mask.getBody(), /*evaluates=*/false);
+  for (ApplyMaskOp mask : other->mask.masks)
     takeWritten(mask);
 }
 
@@ -311,7 +309,8 @@ struct SeparateHoles : fa::impl::FASeparateHolesBase<SeparateHoles> {
     });
     for (Separable &found : all) {
       remarkPassed(*this, found.block.getLoc(), "holes")
-          << fa::decision("{0} with holes have a kernel of their own", stringifyAxis(found.axis))
+          << fa::decision("{0} with holes have a kernel of their own",
+                          stringifyAxis(found.mask.blockAxis()))
           << remark::reason("what they see is no interval, and the mask as written says it");
       separate(found, passesBy);
     }

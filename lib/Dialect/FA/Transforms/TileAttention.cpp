@@ -67,16 +67,20 @@ static Type staticType(Type type, TileSizes sizes) {
   return RankedTensorType::get(shape, tensor.getElementType());
 }
 
+MapBlocksOp fa::findKernel(MapBlocksOp beside, StringRef kernel) {
+  for (auto block : beside->getBlock()->getOps<MapBlocksOp>())
+    if (block.getKernel() == kernel)
+      return block;
+  return {};
+}
+
 /// Return the size of the blocks of another kernel of the entry along an axis; 0 where it has none.
 static int64_t sizeIn(MapBlocksOp block, FlatSymbolRefAttr kernel, Axis axis) {
-  int64_t size = 0;
-  block->getParentOp()->walk([&](MapBlocksOp other) {
-    for (unsigned i = 0; i < other.getNumAxes(); ++i)
-      if (other.getKernel() == kernel.getValue() && other.getAxis(i) == axis &&
-          !ShapedType::isDynamic(other.getBlocks()[i]))
-        size = other.getBlocks()[i];
-  });
-  return size;
+  MapBlocksOp other = findKernel(block, kernel.getValue());
+  for (unsigned i = 0; other && i < other.getNumAxes(); ++i)
+    if (other.getAxis(i) == axis && !ShapedType::isDynamic(other.getBlocks()[i]))
+      return other.getBlocks()[i];
+  return 0;
 }
 
 static LogicalResult makeStatic(MapBlocksOp block, TileSizes sizes) {

@@ -17,6 +17,9 @@ namespace mlir::fa {
 /// ones; null where there is none. Its blocks can compute these results.
 MapBlocksOp findReaderOfRows(MapBlocksOp block);
 
+/// Return the block of that kernel beside another block of an entry; null where there is none.
+MapBlocksOp findKernel(MapBlocksOp beside, StringRef kernel);
+
 /// Says who computes the products at rows of gradients: blocks of rows, or those of keys.
 enum class PairwiseForm { split, fused };
 
