@@ -16,62 +16,17 @@
 
 #include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Target/CPU/Passes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "fa/Target/RealArithmetic.h"
 #include "mlir/IR/PatternMatch.h"
-#include <cmath>
 
 using namespace mlir;
 using arith::CmpFPredicate;
 
 namespace {
 /// Arithmetic on f64 or vectors of it.
-struct Reals {
-  ImplicitLocOpBuilder &b;
-  Type type, integers;
+struct Reals : fa::RealArithmetic {
+  Reals(ImplicitLocOpBuilder &b, Type f32) : RealArithmetic(b, b.getF64Type(), f32) {}
 
-  Reals(ImplicitLocOpBuilder &b, Type f32) : b(b), type(b.getF64Type()), integers(b.getI64Type()) {
-    if (auto vector = dyn_cast<VectorType>(f32)) {
-      type = vector.clone(type);
-      integers = vector.clone(integers);
-    }
-  }
-
-  Value constant(Type of, TypedAttr value) {
-    if (auto vector = dyn_cast<VectorType>(of))
-      value = DenseElementsAttr::get(vector, Attribute(value));
-    return arith::ConstantOp::create(b, value);
-  }
-  Value real(double x) { return constant(type, b.getF64FloatAttr(x)); }
-  Value integer(int64_t x) { return constant(integers, b.getI64IntegerAttr(x)); }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
-  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
-  Value abs(Value x) { return math::AbsFOp::create(b, x); }
-  Value copySign(Value x, Value sign) { return math::CopySignOp::create(b, x, sign); }
-  Value compare(CmpFPredicate predicate, Value x, Value y) {
-    return arith::CmpFOp::create(b, predicate, x, y);
-  }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(b, condition, x, y);
-  }
-  Value both(Value x, Value y) { return arith::AndIOp::create(b, x, y); }
-  Value bits(Value x) { return arith::BitcastOp::create(b, integers, x); }
-  Value fromBits(Value x) { return arith::BitcastOp::create(b, type, x); }
-  Value isSet(Value x, int64_t mask) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                 arith::AndIOp::create(b, x, integer(mask)), integer(0));
-  }
-  /// coefficients[0] + x (coefficients[1] + x (...)).
-  Value polynomial(Value x, ArrayRef<double> coefficients) {
-    Value result = real(coefficients.back());
-    for (double coefficient : llvm::reverse(coefficients.drop_back()))
-      result = fma(result, x, real(coefficient));
-    return result;
-  }
   /// Return the nearest integer plus 1.5 * 2^52: the low bits are that integer.
   Value shift(Value x) { return add(x, real(kMagic)); }
   Value unshift(Value x) { return sub(x, real(kMagic)); }
@@ -82,13 +37,7 @@ struct Reals {
   /// atan of 0 <= x <= 1.
   Value atanUnit(Value x);
   /// sin and cos of x up to a sign each: the quadrant says which.
-  struct Angle {
-    Value sin, cos, quadrant;
-  };
   Angle reduce(Value x);
-  Value negateIf(Value condition, Value x) {
-    return select(condition, arith::NegFOp::create(b, x), x);
-  }
 
   static constexpr double kMagic = 6755399441055744.0;
 };
@@ -126,19 +75,14 @@ Value Reals::exp2(Value x) {
 /// Compute x^y as C's pow: 1^y and x^0 are 1; negative x have powers of integers only.
 Value Reals::power(Value x, Value y) {
   Value size = abs(x), zero = real(0), infinity = real(INFINITY), logarithm = log2(size);
-  Value isOne = arith::OrIOp::create(b, compare(CmpFPredicate::OEQ, size, real(1)),
-                                     compare(CmpFPredicate::OEQ, y, zero));
+  Value isOne =
+      either(compare(CmpFPredicate::OEQ, size, real(1)), compare(CmpFPredicate::OEQ, y, zero));
   Value result = exp2(select(isOne, zero, mul(y, logarithm)));
-  Value half = mul(y, real(0.5));
-  auto isWhole = [&](Value v) {
-    return compare(CmpFPredicate::OEQ, math::FloorOp::create(b, v), v);
-  };
-  Value whole = isWhole(y),
-        odd = both(whole, compare(CmpFPredicate::ONE, math::FloorOp::create(b, half), half));
+  auto [whole, odd] = isWholeAndOdd(y);
   Value negative = compare(CmpFPredicate::OLT, copySign(real(1), x), zero);
   result = negateIf(both(negative, odd), result);
-  Value ok = arith::OrIOp::create(b, whole, compare(CmpFPredicate::UGE, x, zero));
-  ok = arith::OrIOp::create(b, ok, compare(CmpFPredicate::OEQ, size, infinity));
+  Value ok = either(either(whole, compare(CmpFPredicate::UGE, x, zero)),
+                    compare(CmpFPredicate::OEQ, size, infinity));
   result = select(ok, result, real(NAN));
   // +1 to any power, NaN included.
   return select(compare(CmpFPredicate::OEQ, x, real(1)), real(1), result);
@@ -173,36 +117,16 @@ Reals::Angle Reals::reduce(Value x) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-static Value compute(Reals &r, math::SinOp, ArrayRef<Value> x) {
-  Reals::Angle angle = r.reduce(x[0]);
-  return r.negateIf(r.isSet(angle.quadrant, 2), angle.sin);
-}
-static Value compute(Reals &r, math::CosOp, ArrayRef<Value> x) {
-  Reals::Angle angle = r.reduce(x[0]);
-  Value next = arith::AddIOp::create(r.b, angle.quadrant, r.integer(1));
-  return r.negateIf(r.isSet(next, 2), angle.cos);
-}
-static Value compute(Reals &r, math::TanOp, ArrayRef<Value> x) {
-  Reals::Angle angle = r.reduce(x[0]);
-  return r.negateIf(r.isSet(angle.quadrant, 1), r.div(angle.sin, angle.cos));
-}
+static Value compute(Reals &r, math::SinOp, ArrayRef<Value> x) { return r.sine(r.reduce(x[0])); }
+static Value compute(Reals &r, math::CosOp, ArrayRef<Value> x) { return r.cosine(r.reduce(x[0])); }
+static Value compute(Reals &r, math::TanOp, ArrayRef<Value> x) { return r.tangent(r.reduce(x[0])); }
 static Value compute(Reals &r, math::AtanOp, ArrayRef<Value> x) {
-  Value size = r.abs(x[0]), large = r.compare(CmpFPredicate::OGT, size, r.real(1));
-  Value angle = r.atanUnit(r.select(large, r.div(r.real(1), size), size));
-  return r.copySign(r.select(large, r.sub(r.real(M_PI_2), angle), angle), x[0]);
+  return r.atan(x[0], [&](Value y) { return r.atanUnit(y); });
 }
 static Value compute(Reals &r, math::Atan2Op, ArrayRef<Value> x) {
-  Value up = r.abs(x[0]), right = r.abs(x[1]), steep = r.compare(CmpFPredicate::OGT, up, right);
-  Value ratio = r.div(r.select(steep, right, up), r.select(steep, up, right));
-  // 0 / 0 and infinity / infinity are the axes and the diagonals.
-  Value equal = r.compare(CmpFPredicate::OEQ, up, right),
-        zero = r.compare(CmpFPredicate::OEQ, up, r.real(0));
-  ratio = r.select(equal, r.select(zero, r.real(0), r.real(1)), ratio);
-  Value angle = r.atanUnit(ratio);
-  angle = r.select(steep, r.sub(r.real(M_PI_2), angle), angle);
-  Value left = r.compare(CmpFPredicate::OLT, r.copySign(r.real(1), x[1]), r.real(0));
-  angle = r.copySign(r.select(left, r.sub(r.real(M_PI), angle), angle), x[0]);
-  return r.select(r.compare(CmpFPredicate::UNO, x[0], x[1]), r.real(NAN), angle);
+  return r.atan2(
+      x[0], x[1], [&](Value y, Value z) { return r.div(y, z); },
+      [&](Value y) { return r.atanUnit(y); });
 }
 static Value compute(Reals &r, math::AsinhOp, ArrayRef<Value> x) {
   Value size = r.abs(x[0]);

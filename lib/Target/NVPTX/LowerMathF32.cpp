@@ -20,70 +20,25 @@
 #include "LowerMathF32.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "fa/Target/RealArithmetic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
-#include <cmath>
 
 using namespace mlir;
 using arith::CmpFPredicate;
 
 namespace {
 /// Arithmetic on f32 or vectors of it.
-struct Reals {
-  ImplicitLocOpBuilder &b;
-  Type type;
-
-  Reals(ImplicitLocOpBuilder &b, Type type) : b(b), type(type) {}
-
-  Type like(Type element) {
-    auto vector = dyn_cast<VectorType>(type);
-    return vector ? Type(vector.clone(element)) : element;
+struct Reals : fa::RealArithmetic {
+  Reals(ImplicitLocOpBuilder &b, Type type) : RealArithmetic(b, b.getF32Type(), type) {
+    ofDivision = arith::FastMathFlags::afn;
   }
-  Value constant(TypedAttr value) {
-    if (auto vector = dyn_cast<VectorType>(like(value.getType())))
-      value = DenseElementsAttr::get(vector, Attribute(value));
-    return arith::ConstantOp::create(b, value);
-  }
-  Value real(double x) { return constant(b.getF32FloatAttr(static_cast<float>(x))); }
+
   Value real64(double x) { return constant(b.getF64FloatAttr(x)); }
-  Value integer(int32_t x) { return constant(b.getI32IntegerAttr(x)); }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y, arith::FastMathFlags::afn); }
-  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
-  Value neg(Value x) { return arith::NegFOp::create(b, x); }
-  Value abs(Value x) { return math::AbsFOp::create(b, x); }
   Value exp2(Value x) { return math::Exp2Op::create(b, x); }
   /// Return the lesser number, where one is NaN the other.
   Value least(Value x, Value y) { return arith::MinNumFOp::create(b, x, y); }
-  Value copySign(Value x, Value sign) { return math::CopySignOp::create(b, x, sign); }
-  Value compare(CmpFPredicate predicate, Value x, Value y) {
-    return arith::CmpFOp::create(b, predicate, x, y);
-  }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(b, condition, x, y);
-  }
-  Value both(Value x, Value y) { return arith::AndIOp::create(b, x, y); }
-  Value either(Value x, Value y) { return arith::OrIOp::create(b, x, y); }
-  Value negateIf(Value condition, Value x) { return select(condition, neg(x), x); }
-  Value bits(Value x) { return arith::BitcastOp::create(b, like(b.getI32Type()), x); }
-  Value fromBits(Value x) { return arith::BitcastOp::create(b, type, x); }
-  Value isSet(Value x, int32_t mask) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                 arith::AndIOp::create(b, x, integer(mask)), integer(0));
-  }
-  /// coefficients[0] + x (coefficients[1] + x (...)).
-  Value polynomial(Value x, ArrayRef<double> coefficients) {
-    Value result = real(coefficients.back());
-    for (double coefficient : llvm::reverse(coefficients.drop_back()))
-      result = fma(result, x, real(coefficient));
-    return result;
-  }
 
   /// A sum of two f32, the second a rounding error of the first.
   struct Sum {
@@ -103,9 +58,6 @@ struct Reals {
   /// atan of 0 <= x <= 1.
   Value atanUnit(Value x);
   /// sin and cos of x up to a sign each: the quadrant says which.
-  struct Angle {
-    Value sin, cos, quadrant;
-  };
   Angle reduce(Value x);
   /// Return 1 / x of 1 <= x <= 2, for all elements of a vector by one division.
   Value inverse(Value x);
@@ -211,7 +163,7 @@ Value Reals::atanUnit(Value x) {
 
 Reals::Angle Reals::reduce(Value x) {
   // Adding 1.5 * 2^52 leaves the nearest integer in the low bits of the sum.
-  Value wide = arith::ExtFOp::create(b, like(b.getF64Type()), x),
+  Value wide = arith::ExtFOp::create(b, shaped(b.getF64Type(), type), x),
         magic = real64(6755399441055744.0);
   Value shifted = fma(wide, real64(M_2_PI), magic), n = sub(shifted, magic);
   Value rest = fma(n, real64(-1.5707963267948966), wide);
@@ -222,8 +174,8 @@ Reals::Angle Reals::reduce(Value x) {
   Value square = mul(r, r), cube = mul(r, square);
   Value sine = fma(cube, polynomial(square, {-1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880}), r);
   Value cosine = polynomial(square, {1, -0.5, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800});
-  Value word = arith::BitcastOp::create(b, like(b.getI64Type()), shifted);
-  Value quadrant = arith::TruncIOp::create(b, like(b.getI32Type()), word);
+  Value word = arith::BitcastOp::create(b, shaped(b.getI64Type(), type), shifted);
+  Value quadrant = arith::TruncIOp::create(b, integers, word);
   Value odd = isSet(quadrant, 1);
   return {select(odd, cosine, sine), select(odd, sine, cosine), quadrant};
 }
@@ -233,39 +185,20 @@ Reals::Angle Reals::reduce(Value x) {
 //===----------------------------------------------------------------------===//
 
 static Value compute(Reals &r, math::ExpOp, ArrayRef<Value> x) { return r.exp(x[0]); }
-static Value sine(Reals &r, const Reals::Angle &angle) {
-  return r.negateIf(r.isSet(angle.quadrant, 2), angle.sin);
-}
-static Value cosine(Reals &r, const Reals::Angle &angle) {
-  Value next = arith::AddIOp::create(r.b, angle.quadrant, r.integer(1));
-  return r.negateIf(r.isSet(next, 2), angle.cos);
-}
-static Value compute(Reals &r, math::SinOp, ArrayRef<Value> x) { return sine(r, r.reduce(x[0])); }
-static Value compute(Reals &r, math::CosOp, ArrayRef<Value> x) { return cosine(r, r.reduce(x[0])); }
-static Value compute(Reals &r, math::TanOp, ArrayRef<Value> x) {
-  Reals::Angle angle = r.reduce(x[0]);
-  return r.negateIf(r.isSet(angle.quadrant, 1), r.div(angle.sin, angle.cos));
-}
+static Value compute(Reals &r, math::SinOp, ArrayRef<Value> x) { return r.sine(r.reduce(x[0])); }
+static Value compute(Reals &r, math::CosOp, ArrayRef<Value> x) { return r.cosine(r.reduce(x[0])); }
+static Value compute(Reals &r, math::TanOp, ArrayRef<Value> x) { return r.tangent(r.reduce(x[0])); }
 static Value compute(Reals &r, math::AtanOp, ArrayRef<Value> x) {
-  Value size = r.abs(x[0]), large = r.compare(CmpFPredicate::OGT, size, r.real(1));
-  Value angle = r.atanUnit(r.select(large, r.div(r.real(1), size), size));
-  return r.copySign(r.select(large, r.sub(r.real(M_PI_2), angle), angle), x[0]);
+  return r.atan(x[0], [&](Value y) { return r.atanUnit(y); });
 }
 static Value compute(Reals &r, math::Atan2Op, ArrayRef<Value> x) {
-  Value up = r.abs(x[0]), right = r.abs(x[1]), steep = r.compare(CmpFPredicate::OGT, up, right);
   // The approximate division is 0 where the divisor is above 2^126.
-  Value size = r.select(steep, up, right), huge = r.compare(CmpFPredicate::OGT, size, r.real(1e30));
-  Value scale = r.select(huge, r.real(0x1p-64), r.real(1));
-  Value ratio = r.div(r.mul(r.select(steep, right, up), scale), r.mul(size, scale));
-  // 0 / 0 and infinity / infinity are the axes and the diagonals.
-  Value equal = r.compare(CmpFPredicate::OEQ, up, right),
-        zero = r.compare(CmpFPredicate::OEQ, up, r.real(0));
-  ratio = r.select(equal, r.select(zero, r.real(0), r.real(1)), ratio);
-  Value angle = r.atanUnit(ratio);
-  angle = r.select(steep, r.sub(r.real(M_PI_2), angle), angle);
-  Value left = r.compare(CmpFPredicate::OLT, r.copySign(r.real(1), x[1]), r.real(0));
-  angle = r.copySign(r.select(left, r.sub(r.real(M_PI), angle), angle), x[0]);
-  return r.select(r.compare(CmpFPredicate::UNO, x[0], x[1]), r.real(NAN), angle);
+  auto quotient = [&](Value y, Value z) {
+    Value huge = r.compare(CmpFPredicate::OGT, z, r.real(1e30));
+    Value scale = r.select(huge, r.real(0x1p-64), r.real(1));
+    return r.div(r.mul(y, scale), r.mul(z, scale));
+  };
+  return r.atan2(x[0], x[1], quotient, [&](Value y) { return r.atanUnit(y); });
 }
 /// log(|x| + sqrt(x^2 + 1)), by log1p where |x| is small; log 2|x| where large.
 static Value compute(Reals &r, math::AsinhOp, ArrayRef<Value> x) {
@@ -342,12 +275,8 @@ static Value compute(Reals &r, math::CbrtOp, ArrayRef<Value> x) {
   return r.copySign(r.select(special, size, y), x[0]);
 }
 static Value compute(Reals &r, math::PowFOp, ArrayRef<Value> x) {
-  auto isWhole = [&](Value v) {
-    return r.compare(CmpFPredicate::OEQ, math::FloorOp::create(r.b, v), v);
-  };
-  Value y = x[1], half = r.mul(y, r.real(0.5)), whole = isWhole(y);
-  Value odd = r.both(whole, r.compare(CmpFPredicate::ONE, math::FloorOp::create(r.b, half), half));
-  return r.power(x[0], y, nullptr, whole, odd);
+  auto [whole, odd] = r.isWholeAndOdd(x[1]);
+  return r.power(x[0], x[1], nullptr, whole, odd);
 }
 static Value compute(Reals &r, math::FPowIOp, ArrayRef<Value> x) {
   // In two parts, for integers beyond 2^24 are rounded.
@@ -383,7 +312,7 @@ template <typename OpTy> struct LowerF32 : OpRewritePattern<OpTy> {
     for (Value operand : op->getOperands()) {
       Type element = getElementTypeOrSelf(operand.getType());
       if (element.isInteger() && element.getIntOrFloatBitWidth() < 32)
-        operand = arith::ExtSIOp::create(b, reals.like(b.getI32Type()), operand);
+        operand = arith::ExtSIOp::create(b, reals.integers, operand);
       operands.push_back(operand);
     }
     rewriter.replaceOp(op, op->hasAttr(tile::TileDialect::kAbsoluteErrorAttr)
@@ -402,7 +331,7 @@ struct LowerSincos : OpRewritePattern<math::SincosOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Reals reals(b, op.getSin().getType());
     Reals::Angle angle = reals.reduce(op.getOperand());
-    rewriter.replaceOp(op, {sine(reals, angle), cosine(reals, angle)});
+    rewriter.replaceOp(op, {reals.sine(angle), reals.cosine(angle)});
     return success();
   }
 };

@@ -95,8 +95,7 @@ public:
     Bound bound;
     if (Error wrong = bind(args, bound))
       return wrong;
-    return Error(fa_program_launch(state->program, stream, bound.arguments, bound.count,
-                                   args.workspace, args.workspaceBytes));
+    return bound.launch(*state, stream, args.workspace, args.workspaceBytes);
   }
 
   /// Return the bytes of workspace that such a launch needs. Only shapes and dtypes count, but data
@@ -105,11 +104,7 @@ public:
     Bound bound;
     if (Error wrong = bind(args, bound))
       return wrong;
-    uint64_t bytes = 0;
-    if (Error failed =
-            Error(fa_program_workspace_size(state->program, bound.arguments, bound.count, &bytes)))
-      return failed;
-    return bytes;
+    return bound.countWorkspace(*state);
   }
 
   /// Waits as Kernel::wait does.

@@ -477,8 +477,7 @@ public:
     Bound bound;
     if (Error wrong = bind(args, bound))
       return wrong;
-    return Error(fa_program_launch(state->program, stream, bound.arguments, bound.count,
-                                   args.workspace, args.workspaceBytes));
+    return bound.launch(*state, stream, args.workspace, args.workspaceBytes);
   }
 
   /// Return the bytes of workspace that such a launch needs. Only shapes and dtypes count,
@@ -487,11 +486,7 @@ public:
     Bound bound;
     if (Error wrong = bind(args, bound))
       return wrong;
-    uint64_t bytes = 0;
-    if (Error failed =
-            Error(fa_program_workspace_size(state->program, bound.arguments, bound.count, &bytes)))
-      return failed;
-    return bytes;
+    return bound.countWorkspace(*state);
   }
 
   /// Waits until all code is loaded, which a thread does on GPUs; an error where the driver cannot
@@ -560,6 +555,15 @@ private:
     size_t count = 0;
     bool wrong = false;
 
+    Error launch(const State &kernel, Stream stream, void *workspace, uint64_t bytes) const {
+      return Error(fa_program_launch(kernel.program, stream, arguments, count, workspace, bytes));
+    }
+    Expected<uint64_t> countWorkspace(const State &kernel) const {
+      uint64_t bytes = 0;
+      if (Error failed = Error(fa_program_workspace_size(kernel.program, arguments, count, &bytes)))
+        return failed;
+      return bytes;
+    }
     void add(const char *name, const Tensor &tensor) {
       wrong |= tensor.rank > Tensor::kMaxRank || !tensor.whole || tensor.isEmpty();
       tensors[count] = {tensor.data, tensor.dtype, tensor.rank, tensor.shape, tensor.strides, 0};

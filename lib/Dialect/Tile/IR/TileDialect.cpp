@@ -307,43 +307,32 @@ int64_t SlotType::strideInBytes() const {
   return llvm::alignTo(sizeInBytes() + onesInBytes(), alignment());
 }
 
-Type SlotType::parse(AsmParser &parser) {
+/// Parse `<80x128xbf16, #tile.swizzle<128>>`, a type that is no more than a tile in shared memory.
+template <typename TypeTy> static Type parseTile(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type element;
   SwizzleAttr layout;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parseShared(parser, shape, element, layout) || parser.parseGreater())
     return {};
-  return parser.getChecked<SlotType>(loc, parser.getContext(), shape, element, layout);
+  return parser.getChecked<TypeTy>(loc, parser.getContext(), shape, element, layout);
 }
 
-void SlotType::print(AsmPrinter &printer) const {
+template <typename TypeTy> static void printTile(AsmPrinter &printer, TypeTy type) {
   printer << "<";
-  printShared(printer, getShape(), getElementType(), getLayout());
+  printShared(printer, type.getShape(), type.getElementType(), type.getLayout());
   printer << ">";
 }
 
+Type SlotType::parse(AsmParser &parser) { return parseTile<SlotType>(parser); }
+void SlotType::print(AsmPrinter &printer) const { printTile(printer, *this); }
 LogicalResult SlotType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type element, SwizzleAttr layout) {
   return verifyShared(emitError, shape, element, layout);
 }
 
-Type TensorMapType::parse(AsmParser &parser) {
-  SmallVector<int64_t> shape;
-  Type element;
-  SwizzleAttr layout;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parseShared(parser, shape, element, layout) || parser.parseGreater())
-    return {};
-  return parser.getChecked<TensorMapType>(loc, parser.getContext(), shape, element, layout);
-}
-
-void TensorMapType::print(AsmPrinter &printer) const {
-  printer << "<";
-  printShared(printer, getShape(), getElementType(), getLayout());
-  printer << ">";
-}
-
+Type TensorMapType::parse(AsmParser &parser) { return parseTile<TensorMapType>(parser); }
+void TensorMapType::print(AsmPrinter &printer) const { printTile(printer, *this); }
 LogicalResult TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
                                     ArrayRef<int64_t> shape, Type element, SwizzleAttr layout) {
   return verifyShared(emitError, shape, element, layout);
