@@ -210,13 +210,20 @@ static FailureOr<CostFacts> findCost(ModuleOp module, const Manifest &manifest,
   // its backward reads probabilities twice, writes and reads dP of 4 bytes, and writes dS of the
   // inputs' type and reads it twice (Dao et al., 2022, algorithm 3).
   auto size = [&](StringRef name) { return double(options.problem->sizes.lookup(name)); };
+  auto isThere = [&](StringRef one, StringRef other) {
+    return llvm::any_of(manifest.arguments, [&](const ManifestArgument &argument) {
+      return llvm::is_contained(argument.dims, one) || llvm::is_contained(argument.dims, other);
+    });
+  };
+  if (!isThere("Sq", "Tq") || !isThere("Sk", "Tk"))
+    return cost;
   double bytesOfInput = sizeOf(manifest.arguments.front().dtype.value_or(DType::F32));
-  for (auto [i, argument] : llvm::enumerate(manifest.arguments))
-    if (argument.kind != ManifestArgument::Workspace)
-      cost.standard += double((*argumentBytes)[i]);
   double bytesOfPair =
       options.backwards.contains(manifest.entry) ? 8 + 5 * bytesOfInput : 2 * (4 + bytesOfInput);
-  cost.standard += size("B") * size("Hq") * size("Sq") * size("Sk") * bytesOfPair;
+  cost.standard = size("B") * size("Hq") * size("Sq") * size("Sk") * bytesOfPair;
+  for (auto [i, argument] : llvm::enumerate(manifest.arguments))
+    if (argument.kind != ManifestArgument::Workspace)
+      *cost.standard += double((*argumentBytes)[i]);
   return cost;
 }
 
@@ -230,6 +237,10 @@ static FailureOr<EntryFacts> findFacts(ModuleOp module, const Manifest &manifest
     if (failed(at))
       return failure();
     shapes = std::move(*at);
+    for (const ManifestArgument &argument : manifest.arguments)
+      for (StringRef dim : argument.dims)
+        if (argument.isBound() && !dim.empty() && !sizeAt(*options.problem, dim))
+          facts.unknown.insert(dim);
   }
   for (const ManifestKernel &kernel : manifest.kernels()) {
     auto function = module.lookupSymbol<tile::FuncOp>(kernel.name);

@@ -16,6 +16,7 @@
 #include "fa/Target/Cost.h"
 #include "fa/Target/Machine.h"
 #include "fa/Target/Report.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/JSON.h"
 
 namespace mlir::fa {
@@ -43,8 +44,10 @@ struct KernelFacts {
 struct CostFacts {
   KernelCost work;
   KernelTime time;
-  /// Bytes that must move at least, and those of the attention that keeps its scores in memory.
-  double compulsory = 0, standard = 0;
+  /// Bytes that must move at least, and those of the attention that keeps its scores in memory, of
+  /// a program that has queries and keys.
+  double compulsory = 0;
+  std::optional<double> standard;
   /// Operations in visible pairs.
   std::optional<double> visible;
   const Machine *machine = nullptr;
@@ -80,6 +83,8 @@ struct EntryFacts {
   std::vector<KernelFacts> kernels;
   std::optional<CostFacts> cost;
   std::optional<MemoryFacts> memory;
+  /// Names of sizes that a problem does not give, which count as 1.
+  llvm::SetVector<StringRef> unknown;
 };
 
 void printText(raw_ostream &os, const EntryFacts &facts, const ReportOptions &options);

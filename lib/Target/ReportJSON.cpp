@@ -78,6 +78,9 @@ static json::Value toJSON(const CostFacts &cost, StringRef device) {
                            {"shared_memory", time.sharedMemory},
                            {"hbm", time.memory},
                            {"estimate", time.estimate}};
+  auto over = [&](double bytes) -> json::Value {
+    return cost.standard ? json::Value(cost.ratio(*cost.standard, bytes)) : json::Value(nullptr);
+  };
   return json::Object{
       {"work_tiles", work.workTiles},
       {"visited_flops", work.products()},
@@ -91,10 +94,10 @@ static json::Value toJSON(const CostFacts &cost, StringRef device) {
       {"stored_bytes", work.stored},
       {"added_bytes", work.added},
       {"l2_bytes", cost.tiled()},
-      {"standard_bytes", cost.standard},
-      {"standard_over_l2", cost.ratio(cost.standard, cost.tiled())},
+      {"standard_bytes", orNull(cost.standard)},
+      {"standard_over_l2", over(cost.tiled())},
       {"compulsory_bytes", cost.compulsory},
-      {"standard_over_compulsory", cost.ratio(cost.standard, cost.compulsory)},
+      {"standard_over_compulsory", over(cost.compulsory)},
       {"intensity", cost.intensity()},
       {"l2_intensity", cost.ratio(cost.flops(), cost.tiled())},
       {"rates_of", known ? json::Value(cost.machine->name) : json::Value(nullptr)},

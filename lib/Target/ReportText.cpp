@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReportFacts.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
@@ -85,17 +86,20 @@ static void printCost(raw_ostream &os, const CostFacts &cost, const ReportOption
     os << format(", %.4g in visible pairs", *cost.visible);
     if (*cost.visible > 0)
       os << format(" (%.3f of it visited)", work.products() / *cost.visible);
-  } else {
+  } else if (cost.standard) {
     os << ", in visible pairs not known: the mask reads captures, or what cannot be evaluated here";
   }
   os << format("; %.4g special functions, %.4g other operations\n", work.special, work.arithmetic);
   if (work.dependsOnData)
     os << "  work that depends on values in memory is counted as if done for every tile\n";
   os << (options.target.starts_with("cpu") ? "  caches" : "  L2")
-     << format(": %.4g bytes by tiles; HBM: standard attention %.4g (%.1f times), at least %.4g "
-               "(%.1f times)\n",
-               cost.tiled(), cost.standard, cost.ratio(cost.standard, cost.tiled()),
-               cost.compulsory, cost.ratio(cost.standard, cost.compulsory));
+     << format(": %.4g bytes by tiles; HBM: ", cost.tiled());
+  if (std::optional<double> all = cost.standard)
+    os << format("standard attention %.4g (%.1f times), at least %.4g (%.1f times)\n", *all,
+                 cost.ratio(*all, cost.tiled()), cost.compulsory,
+                 cost.ratio(*all, cost.compulsory));
+  else
+    os << format("at least %.4g\n", cost.compulsory);
   if (work.added > 0)
     os << format("  added up in memory by several blocks: %.4g of these bytes\n", work.added);
   os << format("  intensity: %.1f FLOP a byte of inputs and outputs, %.1f a byte of tiles\n",
@@ -134,4 +138,7 @@ void fa::printText(raw_ostream &os, const EntryFacts &facts, const ReportOptions
     printCost(os, *facts.cost, options);
   if (facts.memory)
     printMemory(os, *facts.memory);
+  if (!facts.unknown.empty())
+    os << "  sizes that --shape does not give count as 1: " << llvm::join(facts.unknown, ", ")
+       << "\n";
 }

@@ -152,6 +152,8 @@ def make_options(**choices: Any) -> Options:
         if is_text != isinstance(value, str) or not is_text and not hasattr(value, "__index__"):
             raise TypeError("compile(): %s is %r, expected %s" % (name, value, "text; names have commas between" if is_text
                                                                    else "True, False or a number"))
+        if is_text and "\0" in value:
+            raise ValueError("compile(): %s has a character of number 0, %r" % (name, value))
         if not is_text and not -2**31 <= int(value) < 2**31:
             raise ValueError("compile(): %s is %d, expected a number of 32 bits" % (name, value))
         setattr(options, name, value.encode() if isinstance(value, str) else int(value))
@@ -166,7 +168,7 @@ def cache_info() -> str:
 
 def device_info(name: str) -> tuple[str, tuple[int, int], int]:
     """Return (name, compute capability, driver's CUDA version) of "cpu", "cuda" or "cuda:N"; raise Error without."""
-    if not isinstance(name, str):
+    if not isinstance(name, str) or "\0" in name:
         raise TypeError("device_info() takes the name of a device, 'cpu', 'cuda' or 'cuda:N', got %r" % (name,))
     device = ctypes.c_void_p()
     check(fa.fa_device_open(name.encode(), ctypes.byref(device)))

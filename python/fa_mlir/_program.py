@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import operator
 import struct
 import threading
@@ -55,6 +56,21 @@ def _describe(name: str, value: Any, writable: bool) -> _Memory:
     return _Memory(address, element, interface["shape"], strides, "cpu")
 
 
+def _describe_workspace(value: Any) -> tuple[int, int, str]:
+    """Return address, bytes and device of memory whose elements may be of any type."""
+    if hasattr(value, "data_ptr"):
+        if not value.is_contiguous():
+            raise ValueError("'workspace' has gaps; give contiguous memory")
+        return value.data_ptr(), value.numel() * value.element_size(), str(value.device)
+    interface = getattr(value, "__array_interface__", None)
+    if interface is None:
+        raise TypeError("'workspace' is a %s; give an array of NumPy or a tensor of PyTorch" % type(value).__name__)
+    address, readonly = interface["data"]
+    if readonly or interface.get("strides") is not None:
+        raise ValueError("'workspace' %s; give contiguous memory that can be written" % ("is readonly" if readonly else "has gaps"))
+    return address, int(interface["typestr"][2:]) * math.prod(interface["shape"]), "cpu"
+
+
 def _as_integer(name: str, value: Any) -> int:
     """Return a number of up to 64 bits, signed or not, such as NumPy's."""
     if hasattr(value, "data_ptr") or not hasattr(value, "__index__"):
@@ -85,6 +101,9 @@ class Program:
         info = fa.fa_program_get_info(handle)
         self.target, self.device = info.target.decode(), info.device.decode()
         self.on_cpu = self.device == "cpu"
+        target: str = choices["target"]
+        place = target if target.startswith("cuda") else choices.get("device") or "cuda"
+        self._place = "cpu" if self.on_cpu else place if ":" in place else place + ":0"
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) and fa is not None:
@@ -121,13 +140,16 @@ class Program:
                 argument.f, argument.i = (0, _as_integer(name, value)) if integral else (_as_float(name, value), 0)
                 continue
             memory = _describe(name, value, self.kinds[number] == OUTPUT)
-            if (memory.device == "cpu") != self.on_cpu:
-                raise ValueError("'%s' is on %s, but the program was compiled for %s; compile it for the device of its "
-                                 "tensors" % (name, memory.device, self.target))
+            self._check_device(name, memory.device)
             tensor, sizes = make_tensor(memory.address, memory.dtype, memory.shape, memory.strides)
             keep += [tensor, sizes]
             argument.tensor = ctypes.pointer(tensor)
         return arguments, keep
+
+    def _check_device(self, name: str, device: str) -> None:
+        if device != self._place:
+            raise ValueError("'%s' is on %s, but the program was compiled for %s; compile it for the device of its "
+                             "tensors" % (name, device, self.target if self.on_cpu else self._place))
 
     def _refuse_shared(self, arguments: Any) -> None:
         """Refuse an output that is another argument too: kernels read what they have not written yet."""
@@ -153,21 +175,24 @@ class Program:
         """Read the inputs and write the outputs, all given by name: arrays, tensors or numbers.
 
         On a GPU the kernels are put on `stream` (an address, None for the default one) and `workspace` is a tensor
-        there of at least `workspace_size` bytes.
+        there of at least `workspace_size` bytes, of any type.
         """
+        if stream is not None and not isinstance(stream, int):
+            raise TypeError("launch() takes a stream's address, such as torch.cuda.current_stream().cuda_stream, got %r" % (stream,))
         arguments, _keep = self._arguments(values)
         self._refuse_shared(arguments)
         size = ctypes.c_uint64()
         check(fa.fa_program_workspace_size(self._handle, arguments, len(arguments), ctypes.byref(size)))
-        address = None
+        address, bytes_ = None, size.value
         if workspace is not None:
-            address = _describe("workspace", workspace, True).address
-        elif size.value and not self.on_cpu:
-            raise ValueError("the launch needs %d bytes of workspace; give a tensor of the device" % size.value)
-        elif size.value:
-            memory = ctypes.create_string_buffer(size.value + 64)
+            address, bytes_, device = _describe_workspace(workspace)
+            self._check_device("workspace", device)
+        elif bytes_ and not self.on_cpu:
+            raise ValueError("the launch needs %d bytes of workspace; give a tensor of the device" % bytes_)
+        elif bytes_:
+            memory = ctypes.create_string_buffer(bytes_ + 64)
             address = (ctypes.addressof(memory) + 63) // 64 * 64
-        check(fa.fa_program_launch(self._handle, stream, arguments, len(arguments), address, size.value))
+        check(fa.fa_program_launch(self._handle, stream, arguments, len(arguments), address, bytes_))
 
 
 def make_tensor(address: int | None, dtype: str, shape: Sequence[int],

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Background.h"
+#include "Forks.h"
 #include <cstdlib>
 #include <set>
 
@@ -26,7 +27,11 @@ thread_local Background::State *Background::current = nullptr;
 
 /// Never destroyed: it is asked while the process ends.
 Background::Running &Background::getRunning() {
-  static auto *const running = new Running;
+  static auto *const running = [] {
+    auto *made = new Running;
+    holdWhileForking(made->mutex);
+    return made;
+  }();
   return *running;
 }
 
@@ -94,9 +99,6 @@ Background::Background(std::function<void()> work) {
 Background::~Background() {
   state->destroyed = true;
   wait();
-  // In a child the mutex may be held by a thread that is not there.
-  if (state->process != getpid())
-    return;
   Running &running = getRunning();
   std::lock_guard<std::mutex> lock(running.mutex);
   running.tasks.erase(state);

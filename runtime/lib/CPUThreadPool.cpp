@@ -8,7 +8,6 @@
 #include "fa/Runtime/CPUThreadPool.h"
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <system_error>
 
 using namespace mlir::fa::cpu;
@@ -53,20 +52,19 @@ ThreadPool::~ThreadPool() {
   started.notify_all();
   for (std::thread &worker : workers)
     worker.join();
-  for (Scratch &memory : scratch)
-    std::free(memory.memory);
 }
 
 void *ThreadPool::getScratch(unsigned worker, size_t bytes) {
   constexpr size_t page = 4096;
-  Scratch &memory = scratch[worker];
+  static thread_local Scratch own;
+  Scratch &memory = workers.empty() ? own : scratch[worker];
   if (memory.bytes < bytes) {
-    std::free(memory.memory);
     size_t rounded = (bytes + page - 1) / page * page;
-    memory.memory = std::aligned_alloc(page, rounded);
+    memory.memory.reset();
+    memory.memory.reset(std::aligned_alloc(page, rounded));
     memory.bytes = memory.memory ? rounded : 0;
   }
-  return memory.memory;
+  return memory.memory.get();
 }
 
 void ThreadPool::takePieces(unsigned worker) {
@@ -98,14 +96,20 @@ void ThreadPool::work(unsigned worker) {
 }
 
 void ThreadPool::run(int64_t newCount, int64_t newGrain, const Task &newTask) {
+  newGrain = std::max<int64_t>(newGrain, 1);
+  if (workers.empty()) {
+    for (int64_t begin = 0; begin < newCount; begin += newGrain)
+      newTask(begin, std::min(begin + newGrain, newCount), /*worker=*/0);
+    return;
+  }
   if (newCount <= 0)
     return;
   std::lock_guard<std::mutex> call(callMutex);
   task = &newTask;
   count = newCount;
-  grain = std::max<int64_t>(newGrain, 1);
+  grain = newGrain;
   next.store(0, std::memory_order_relaxed);
-  if (workers.empty() || newCount <= newGrain)
+  if (newCount <= newGrain)
     return takePieces(/*worker=*/0);
   busy.store(workers.size(), std::memory_order_relaxed);
   {

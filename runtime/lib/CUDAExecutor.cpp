@@ -412,8 +412,7 @@ std::vector<Executor::ImageFacts> Executor::getImageFacts() const {
 void Executor::loadLate(llvm::ArrayRef<Load> loads) {
   Current current(*device);
   // Meanwhile any thread may capture a stream, which this would end.
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  device->driver.cuThreadExchangeStreamCaptureMode(&mode);
+  Relaxed relaxed(device->driver);
   for (const Load &next : loads) {
     llvm::Error failed = current.check();
     // Nobody launches any more.
@@ -429,7 +428,6 @@ void Executor::loadLate(llvm::ArrayRef<Load> loads) {
     }
     changed.notify_all();
   }
-  device->driver.cuThreadExchangeStreamCaptureMode(&mode);
 }
 
 bool Executor::waitForLate(const Variant &variant) const {

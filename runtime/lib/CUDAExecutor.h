@@ -51,7 +51,8 @@ class Current {
 public:
   explicit Current(const Device &device) : driver(device.driver) {
     CUcontext current = nullptr;
-    if (driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == device.context)
+    result = driver.cuCtxGetCurrent(&current);
+    if (result != CUDA_SUCCESS || current == device.context)
       return;
     result = driver.cuCtxPushCurrent(device.context);
     pushed = result == CUDA_SUCCESS && (current || device.ordinal != 0);
@@ -75,13 +76,17 @@ private:
 class Relaxed {
 public:
   explicit Relaxed(const Driver &driver) : driver(driver) {
-    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    exchanged = driver.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
   }
-  ~Relaxed() { driver.cuThreadExchangeStreamCaptureMode(&mode); }
+  ~Relaxed() {
+    if (exchanged)
+      driver.cuThreadExchangeStreamCaptureMode(&mode);
+  }
   Relaxed(const Relaxed &) = delete;
 
 private:
   const Driver &driver;
+  bool exchanged = false;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
@@ -164,6 +169,13 @@ public:
       return !variant.late || variant.ready.load(std::memory_order_acquire);
     });
   }
+  /// Return whether the driver could not load a variant; of those that it has tried.
+  bool hasFailed() const {
+    return llvm::any_of(variants, [](const Variant &variant) {
+      return variant.late && variant.ready.load(std::memory_order_acquire) &&
+             !variant.failure.empty();
+    });
+  }
   /// Seconds that the driver took to load the first variant, or its first tier, which compiles PTX.
   double loadSeconds() const { return seconds; }
   /// Return why the device cannot run a variant; empty where it can. Waits for it.
@@ -222,10 +234,12 @@ private:
   llvm::Error prepareTensorMaps(const Manifest &entry);
   /// Return whether a launch can be of a variant; store the tensor maps of its kernels,
   /// or the reason where one is asked for.
-  bool fits(const Manifest &entry, size_t index, const BoundArguments &bound, CUtensorMap *maps,
-            std::string *reason) const;
-  bool makeTensorMaps(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArgument> arguments,
-                      CUtensorMap *maps, std::string *reason) const;
+  llvm::Expected<bool> fits(const Manifest &entry, size_t index, const BoundArguments &bound,
+                            CUtensorMap *maps, std::string *reason) const;
+  /// Return whether tensors can be mapped so; an error where the driver fails for another reason.
+  llvm::Expected<bool> makeTensorMaps(const Manifest &entry, size_t index,
+                                      llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps,
+                                      std::string *reason) const;
   llvm::Error makePlan(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
                        CUstream stream) const;
   llvm::Error start(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,

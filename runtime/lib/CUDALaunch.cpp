@@ -86,9 +86,9 @@ static bool isMappable(const ManifestArgument &info, const BoundArgument &argume
   return true;
 }
 
-bool Executor::makeTensorMaps(const Manifest &entry, size_t index,
-                              llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps,
-                              std::string *reason) const {
+llvm::Expected<bool> Executor::makeTensorMaps(const Manifest &entry, size_t index,
+                                              llvm::ArrayRef<BoundArgument> arguments,
+                                              CUtensorMap *maps, std::string *reason) const {
   for (const ManifestKernel &kernel : infoOf(entry, index).kernels)
     for (const ManifestParameter &parameter : kernel.parameters) {
       if (parameter.kind != ManifestParameter::TensorMap)
@@ -101,11 +101,15 @@ bool Executor::makeTensorMaps(const Manifest &entry, size_t index,
           info.kind == ManifestArgument::Input ? emptyRows : emptyRows + rowBytes;
       CUresult result = tensorMaps->get(
           device->driver, makeTensorMapRequest(parameter, info, argument, substitute), *maps++);
-      if (result != CUDA_SUCCESS)
+      if (result == CUDA_ERROR_INVALID_VALUE)
         return because(reason, [&] {
           return "the CUDA driver makes no tensor map of '" + info.name +
                  "': " + device->driver.describe(result) + "; copy it to contiguous memory";
         });
+      // It says nothing of the tensor.
+      if (llvm::Error failed =
+              device->driver.check(result, "make a tensor map of '" + info.name + "'"))
+        return failed;
     }
   return true;
 }
@@ -123,8 +127,9 @@ static bool isWithin(const Manifest &entry, llvm::ArrayRef<BoundArgument> argume
   return true;
 }
 
-bool Executor::fits(const Manifest &entry, size_t index, const BoundArguments &bound,
-                    CUtensorMap *maps, std::string *reason) const {
+llvm::Expected<bool> Executor::fits(const Manifest &entry, size_t index,
+                                    const BoundArguments &bound, CUtensorMap *maps,
+                                    std::string *reason) const {
   const ManifestVariant &variant = entry.variants[index];
   llvm::ArrayRef<BoundArgument> arguments = bound.arguments;
   if (!variants[index].problem.empty())
@@ -200,20 +205,32 @@ llvm::Error Executor::makePlan(const Manifest &entry, const BoundArguments &boun
                                CUstream stream) const {
   const size_t count = entry.variants.size();
   size_t &chosen = plan.variant = 0;
-  while (chosen < count && !fits(entry, chosen, bound, plan.maps, /*reason=*/nullptr))
-    ++chosen;
+  for (; chosen < count; ++chosen) {
+    llvm::Expected<bool> fit = fits(entry, chosen, bound, plan.maps, /*reason=*/nullptr);
+    if (!fit)
+      return fit.takeError();
+    if (*fit)
+      break;
+  }
   if (chosen == count) {
     std::string problems;
-    for (size_t i = 0; i < count; ++i)
-      if (std::string problem; !fits(entry, i, bound, plan.maps, &problem) &&
-                               problems.find(problem) == std::string::npos)
+    for (size_t i = 0; i < count; ++i) {
+      std::string problem;
+      if (llvm::Error failed = fits(entry, i, bound, plan.maps, &problem).takeError())
+        return failed;
+      if (problems.find(problem) == std::string::npos)
         problems += (problems.empty() ? "" : "; or: ") + problem;
+    }
     return error("@" + entry.entry + " cannot be launched: " + problems);
   }
   // Tensor maps may be in another order there.
-  if (chosen == tiered && takesFirstTier(stream) &&
-      makeTensorMaps(entry, count, bound.arguments, plan.maps, /*reason=*/nullptr))
-    chosen = count;
+  if (chosen == tiered && takesFirstTier(stream)) {
+    auto made = makeTensorMaps(entry, count, bound.arguments, plan.maps, /*reason=*/nullptr);
+    if (!made)
+      return made.takeError();
+    if (*made)
+      chosen = count;
+  }
   if (!waitFor(variants[chosen]) || !variants[chosen].failure.empty())
     return error("@" + entry.entry + " cannot be launched: " + getProblem(chosen));
   plan.blocks.clear();
@@ -290,8 +307,12 @@ std::optional<llvm::Error> Executor::repeat(const Manifest &entry, const BoundAr
     return failed;
   if (plan.variant == entry.variants.size() && !takesFirstTier(stream))
     return std::nullopt;
-  if (moved && !makeTensorMaps(entry, plan.variant, bound.arguments, plan.maps,
-                               /*reason=*/nullptr))
-    return std::nullopt;
+  if (moved) {
+    auto made = makeTensorMaps(entry, plan.variant, bound.arguments, plan.maps, /*reason=*/nullptr);
+    if (!made)
+      return made.takeError();
+    if (!*made)
+      return std::nullopt;
+  }
   return start(entry, bound, plan, stream);
 }

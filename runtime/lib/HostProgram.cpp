@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostProgram.h"
+#include "Forks.h"
 #include <map>
 
 using namespace mlir::fa;
@@ -15,7 +16,11 @@ using llvm::StringRef;
 /// programs that are only kept have no threads of their own. Lives as long as one
 /// of them.
 static std::shared_ptr<cpu::ThreadPool> getPool(int threads) {
-  static auto *const mutex = new std::mutex;
+  static auto *const mutex = [] {
+    auto *made = new std::mutex;
+    holdWhileForking(*made);
+    return made;
+  }();
   static auto *const pools = new std::map<int, std::weak_ptr<cpu::ThreadPool>>;
   std::lock_guard<std::mutex> lock(*mutex);
   std::weak_ptr<cpu::ThreadPool> &known = (*pools)[threads];

@@ -7,10 +7,10 @@
 
 #include "ProgramCache.h"
 #include "CError.h"
+#include "Forks.h"
 #include "llvm/ADT/StringMap.h"
 #include <condition_variable>
 #include <mutex>
-#include <pthread.h>
 
 using namespace mlir::fa;
 
@@ -38,11 +38,7 @@ public:
   static Programs &get() {
     static Programs *const programs = [] {
       auto *made = new Programs;
-      pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); },
-                     [] {
-                       get().beginChild();
-                       get().mutex.unlock();
-                     });
+      holdWhileForking(made->mutex, [made] { made->beginChild(); });
       return made;
     }();
     return *programs;
@@ -102,6 +98,13 @@ fa_error *mlir::fa::getProgram(llvm::StringRef key,
   Programs *const programs = &Programs::get();
   std::unique_lock<std::mutex> lock(programs->mutex);
   auto [it, added] = programs->slots.try_emplace(key);
+  // What the driver could not load, for it had no memory left, say, may load now.
+  std::shared_ptr<Slot> failed;
+  if (!added && it->second->program && it->second->program->cuda &&
+      it->second->program->cuda->hasFailed()) {
+    failed = std::move(it->second);
+    added = true;
+  }
   if (added)
     it->second = std::make_shared<Slot>();
   it->second->used = ++programs->clock;
@@ -124,6 +127,7 @@ fa_error *mlir::fa::getProgram(llvm::StringRef key,
   std::shared_ptr<Slot> gone = makeRoom(*programs);
   lock.unlock();
   gone.reset();
+  failed.reset();
   auto made = std::make_unique<fa_program>();
   fa_error *error = make(*made);
   lock.lock();

@@ -215,7 +215,8 @@ fa_error *fa_event_record(fa_event *event, void *stream) {
 fa_error *fa_event_elapsed(const fa_event *begin, const fa_event *end, double *seconds) {
   if (!begin || !end || !seconds)
     return makeError("fa_event_elapsed needs two events and a place for the time, got NULL");
-  if (!begin->recorded || !end->recorded || begin->cuda != end->cuda)
+  if (!begin->recorded || !end->recorded ||
+      (begin->cuda ? begin->cuda->ordinal : -1) != (end->cuda ? end->cuda->ordinal : -1))
     return makeError("fa_event_elapsed needs two events that were recorded on one device");
   if (!begin->cuda) {
     *seconds = std::chrono::duration<double>(end->time - begin->time).count();

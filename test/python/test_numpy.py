@@ -59,6 +59,39 @@ class OnArrays(unittest.TestCase):
         values.update(changes)
         fa_mlir.compile(TEXT).launch(**values)
 
+    def test_workspace(self):
+        program = fa_mlir.compile(TEXT, standard=True)
+        values = dict(self.arrays, cap=0.5, o=self.o, lse=self.lse)
+        needed = program.workspace_size(**values)
+        self.assertGreater(needed, 64)
+        memory = np.zeros(needed + 4096, np.uint8)
+        first = -memory.ctypes.data % 64
+        memory[:] = 7
+        program.launch(workspace=memory[first:first + needed], **values)
+        self.assertLess(np.abs(self.o - attend(cap=0.5, **self.arrays)[0]).max(), 1e-5)
+        self.assertTrue((memory[first + needed:] == 7).all())
+        for dtype in (np.uint8, np.float32):
+            small = memory[first:first + 64].view(dtype)
+            with self.assertRaisesRegex(fa_mlir.Error, "%d bytes of workspace.* got 64" % needed):
+                program.launch(workspace=small, **values)
+        self.assertTrue((memory[first + needed:] == 7).all())
+        fixed = memory[first:first + needed]
+        fixed.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "'workspace' is readonly"):
+            program.launch(workspace=fixed, **values)
+        with self.assertRaisesRegex(ValueError, "'workspace' has gaps"):
+            program.launch(workspace=memory[::2], **values)
+        with self.assertRaisesRegex(TypeError, "'workspace' is a int"):
+            program.launch(workspace=64, **values)
+        with self.assertRaisesRegex(TypeError, "takes a stream's address"):
+            program.launch(stream="1", **values)
+
+    def test_texts_with_zeros(self):
+        with self.assertRaisesRegex(ValueError, "target has a character of number 0"):
+            fa_mlir.compile(TEXT, target="cpu\0x")
+        with self.assertRaisesRegex(TypeError, "takes the name of a device"):
+            fa_mlir.device_info("cpu\0x")
+
     def test_computes(self):
         for cap in (0.5, 1.5, np.float32(0.75), np.float64(0.75), np.array(0.75), np.int8(1)):
             self.launch(cap=cap)

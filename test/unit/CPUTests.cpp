@@ -17,8 +17,12 @@
 #include "gtest/gtest.h"
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <future>
 #include <limits>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -166,6 +170,53 @@ tile.func @f(%y: !tile.view<?x?xi64>, %from: i64, %t: index) grid affine_map<()[
   }
 }
 
+/// Maxima and minima pass over NaN wherever it stands, along rows and columns.
+TEST(CPU, MaximaPassOverNaN) {
+  for (llvm::StringRef kind : {"maxnumf", "minnumf"})
+    for (llvm::StringRef dim : {"0", "1"})
+      for (const char *name : {"native", "avx2"}) {
+        bool isMax = kind == "maxnumf";
+        std::string length = dim == "0" ? "37" : "32";
+        std::string program = R"(
+tile.func @f(%x: !tile.view<?x?xf32>, %y: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (1)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %v = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x?xf32> -> tensor<32x37xf32>
+  %none = arith.constant )" + std::string(isMax ? "0xFF800000" : "0x7F800000") +
+                              R"( : f32
+  %init = tile.broadcast %none : f32 -> tensor<)" +
+                              length + R"(xf32>
+  %m = tile.reduce )" + kind.str() +
+                              R"( %v init %init dim )" + dim.str() +
+                              R"( : tensor<32x37xf32> -> tensor<)" + length +
+                              R"(xf32>
+  tile.store %m, %y[%c0] dims [0] : tensor<)" +
+                              length + R"(xf32>, !tile.view<?xf32>
+  tile.return
+})";
+        std::unique_ptr<cpu::Executor> executor = compile(program, *cpu::getTarget(name));
+        ASSERT_TRUE(executor);
+        int64_t rows = 32, columns = 37, size = dim == "0" ? columns : rows;
+        std::vector<float> x(rows * columns), y(size), expected(size, isMax ? -INFINITY : INFINITY);
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t j = 0; j < columns; ++j) {
+            // Every third is NaN, and all of row 3 and of column 5.
+            float &element = x[i * columns + j];
+            element = (7 * i + 5 * j) % 3 == 0 || i == 3 || j == 5 ? NAN : (i * 31 + j * 17) % 101;
+            float &most = expected[dim == "0" ? j : i];
+            most = isMax ? std::fmax(most, element) : std::fmin(most, element);
+          }
+        cpu::ThreadPool pool(1);
+        using cpu::Argument;
+        llvm::Error error =
+            executor->run("f",
+                          {Argument::tensor(x.data(), {rows, columns}, {columns, 1}),
+                           Argument::tensor(y.data(), {size}, {1})},
+                          pool);
+        ASSERT_FALSE(static_cast<bool>(error));
+        EXPECT_EQ(y, expected) << kind.str() << " " << dim.str() << " " << name;
+      }
+}
+
 TEST(CPU, WrongCallsAreErrors) {
   std::unique_ptr<cpu::Executor> executor = compile(exp2Program, cpu::getHostTarget());
   ASSERT_TRUE(executor);
@@ -189,6 +240,38 @@ TEST(CPU, PoolRunsEverythingOnce) {
           EXPECT_EQ(run, 1);
       }
   }
+}
+
+// A call of one thread waits for no other, nor does a child for a thread that it has not.
+TEST(CPU, PoolsOfOneThreadHaveNothingInCommon) {
+  cpu::ThreadPool pool(1);
+  std::promise<void> begun, end;
+  std::thread other([&] {
+    pool.run(1, 1, [&](int64_t, int64_t, unsigned) {
+      std::memset(pool.getScratch(0, 100), 1, 100);
+      begun.set_value();
+      end.get_future().wait();
+    });
+  });
+  begun.get_future().wait();
+  auto count = [&] {
+    int64_t sum = 0;
+    pool.run(10, 3, [&](int64_t begin, int64_t end, unsigned) {
+      sum += end - begin + (pool.getScratch(0, 5000) == nullptr);
+    });
+    return sum;
+  };
+  EXPECT_EQ(count(), 10);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(count());
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 10) << status;
+  end.set_value();
+  other.join();
 }
 
 // Workers are found spinning, asleep, and by several callers; pools end in either state.

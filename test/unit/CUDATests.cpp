@@ -598,6 +598,14 @@ static void useDevice(const char *name) {
   EXPECT_EQ(take(fa_event_record(end, nullptr)), "");
   EXPECT_EQ(take(fa_event_elapsed(begin, end, &seconds)), "");
   EXPECT_GE(seconds, 0);
+  fa_device *same;
+  fa_event *third;
+  ASSERT_EQ(take(fa_device_open(name, &same)), "");
+  ASSERT_EQ(take(fa_event_create(same, &third)), "");
+  EXPECT_EQ(take(fa_event_record(third, nullptr)), "");
+  EXPECT_EQ(take(fa_event_elapsed(begin, third, &seconds)), "");
+  fa_event_free(third);
+  fa_device_close(same);
   fa_event_free(begin);
   fa_event_free(end);
   uint64_t available = 0, total = 0;

@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../runtime/lib/CError.h"
+#include "../../runtime/lib/Forks.h"
 #include "../../runtime/lib/Program.h"
+#include "../../runtime/lib/ProgramCache.h"
 #include "FakeLaunch.h"
 #include <chrono>
 #include <cstring>
@@ -374,4 +377,80 @@ TEST_F(CUDA, ChildrenDoNotWait) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
   go = true;
   EXPECT_TRUE(task.wait());
+}
+
+// What a thread holds, a child finds free and whole.
+TEST_F(CUDA, ChildrenFindMutexesFree) {
+  static std::mutex mutex;
+  static bool isWhole = true, hasBegun = false;
+  holdWhileForking(mutex, [] { hasBegun = true; });
+  std::promise<void> taken;
+  std::thread other([&] {
+    std::lock_guard<std::mutex> lock(mutex);
+    isWhole = false;
+    taken.set_value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    isWhole = true;
+  });
+  taken.get_future().wait();
+  pid_t child = fork();
+  if (child == 0)
+    _exit(mutex.try_lock() && isWhole && hasBegun ? 7 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_FALSE(hasBegun);
+  other.join();
+}
+
+// While a thread begins tasks, children begin some, too, and exit.
+TEST_F(CUDA, ChildrenHaveTasks) {
+  std::atomic<bool> enough{false};
+  std::thread other([&] {
+    while (!enough)
+      Background([] {}).wait();
+  });
+  for (int i = 0; i < 50; ++i) {
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      bool done = Background([] {}).wait();
+      std::exit(done ? 7 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+  }
+  enough = true;
+  other.join();
+}
+
+// A program of which something could not be loaded is made again for who asks next.
+TEST_F(CUDA, MakesAgainWhatCouldNotBeLoaded) {
+  unsigned made = 0;
+  auto make = [&](fa_program &into) -> fa_error * {
+    if (++made == 3)
+      return makeError("no more");
+    Three three(
+        []() -> llvm::Expected<std::string> {
+          return llvm::createStringError("there is no memory");
+        },
+        Three::there);
+    into.manifest = three.program.manifest;
+    into.cuda = std::move(three.program.cuda);
+    llvm::cantFail(describeArguments(into));
+    return nullptr;
+  };
+  fa_program *programs[2];
+  for (fa_program *&program : programs) {
+    ASSERT_EQ(take(getProgram("a program of three", make, &program)), "");
+    EXPECT_EQ(take(fa_program_wait(program)), "there is no memory");
+  }
+  EXPECT_EQ(made, 2u);
+  EXPECT_NE(programs[0], programs[1]);
+  // Nothing is kept where there is no program.
+  fa_program *none = nullptr;
+  EXPECT_EQ(take(getProgram("a program of three", make, &none)), "no more");
+  for (fa_program *program : programs)
+    fa_program_free(program);
 }

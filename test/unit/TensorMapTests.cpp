@@ -255,6 +255,22 @@ TEST_F(TensorMaps, LeaveWhatTheyCannotDescribeToTheNextVariant) {
   EXPECT_EQ(kernel(unknown, 0), "fake_ones");
 }
 
+// What says nothing of the tensors takes no other variant, and is not remembered.
+TEST_F(TensorMaps, TellOfDriversThatFail) {
+  fa_program *program = load(kTileManifest);
+  const TileCase plain{"", {2, 3, 91}, {38400, 12800, 128}, 0, 0, 0};
+  TileLaunch launch;
+  {
+    Settings settings("encode=719");
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(launch.run(program, plain),
+                "cannot make a tensor map of 'x': CUDA_ERROR_LAUNCH_FAILED (as told)");
+  }
+  fake<void()>("fakeReset");
+  EXPECT_EQ(launch.run(program, plain), "");
+  fa_program_free(program);
+}
+
 TEST_F(TensorMaps, SayWhyThereIsNone) {
   std::string manifest = kTileManifest;
   size_t second = manifest.find(",\n      {\"guards\": [], \"image\": 0,\n       \"kernels\": "

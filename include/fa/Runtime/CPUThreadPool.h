@@ -11,7 +11,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <sys/types.h>
 #include <thread>
@@ -22,7 +24,9 @@ namespace mlir::fa::cpu {
 
 /// Threads that live as long as the pool. They wait for work actively for some
 /// microseconds, as launches often follow each other, and then sleep. One call runs at a time;
-/// others wait for it, so a pool can be used from any thread (but not from its own tasks).
+/// others wait for it, so a pool can be used from any thread (but not from its own tasks). Calls of
+/// a pool of the calling thread alone have nothing in common: none waits, in a forked process
+/// neither.
 class ThreadPool {
 public:
   /// Runs begin to end - 1, on worker number `worker`.
@@ -46,12 +50,12 @@ public:
   void run(int64_t count, int64_t grain, const Task &task);
 
   /// `bytes` of memory of worker `worker`, aligned to a page, kept between
-  /// calls; null where there is none. To be asked for by its worker only.
+  /// calls; null where there is none. To be asked for by its worker only, in a call.
   void *getScratch(unsigned worker, size_t bytes);
 
 private:
   struct Scratch {
-    void *memory = nullptr;
+    std::unique_ptr<void, decltype(&std::free)> memory{nullptr, std::free};
     size_t bytes = 0;
   };
 

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -29,9 +30,8 @@ using namespace mlir;
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// Maxima by compare and select: one instruction, where maxnum's rule on NaN
-/// takes three. Which of a NaN and a number comes out is then open, as
-/// `tile.reduce` reassociates anyway.
+/// Combine two values, the second of which is no NaN where they are of maxnum and minnum, whose
+/// rule on NaN would take three instructions: a compare and a select are one.
 static Value combine(OpBuilder &b, Location loc, vector::CombiningKind kind, Value x, Value y) {
   auto select = [&](arith::CmpFPredicate predicate) -> Value {
     return arith::SelectOp::create(b, loc, arith::CmpFOp::create(b, loc, predicate, x, y), x, y);
@@ -43,20 +43,38 @@ static Value combine(OpBuilder &b, Location loc, vector::CombiningKind kind, Val
   return vector::makeArithReduction(b, loc, kind, x, y);
 }
 
-/// Reduce by halving the vector until one element is left.
-static Value reduceTree(OpBuilder &b, Location loc, vector::CombiningKind kind, Value vector) {
+/// Return what has no NaN and gives the same: of maxima, -infinity in its place.
+static Value withoutNaN(OpBuilder &b, Location loc, vector::CombiningKind kind, Value x) {
+  bool isMax = kind == vector::CombiningKind::MAXNUMF;
+  if (!isMax && kind != vector::CombiningKind::MINNUMF)
+    return x;
+  Type type = x.getType();
+  auto element = cast<FloatType>(getElementTypeOrSelf(type));
+  TypedAttr least = b.getFloatAttr(
+      element, llvm::APFloat::getInf(element.getFloatSemantics(), /*Negative=*/isMax));
+  if (auto vector = dyn_cast<VectorType>(type))
+    least = DenseElementsAttr::get(vector, Attribute(least));
+  return combine(b, loc, kind, x, arith::ConstantOp::create(b, loc, least));
+}
+
+/// Reduce by halving the vector until one element is left; `mayBeNaN` says of elements that they
+/// are as the program has them.
+static Value reduceTree(OpBuilder &b, Location loc, vector::CombiningKind kind, Value vector,
+                        bool mayBeNaN = true) {
   int64_t size = cast<VectorType>(vector.getType()).getNumElements();
+  auto clean = [&](Value x) { return mayBeNaN ? withoutNaN(b, loc, kind, x) : x; };
   if (size == 1)
-    return vector::ExtractOp::create(b, loc, vector, ArrayRef<int64_t>{0});
+    return clean(vector::ExtractOp::create(b, loc, vector, ArrayRef<int64_t>{0}));
   auto slice = [&](int64_t offset, int64_t count) -> Value {
     return vector::ExtractStridedSliceOp::create(b, loc, vector, ArrayRef<int64_t>{offset},
                                                  ArrayRef<int64_t>{count}, ArrayRef<int64_t>{1});
   };
   int64_t half = llvm::PowerOf2Ceil(size) / 2;
   if (2 * half == size)
-    return reduceTree(b, loc, kind, combine(b, loc, kind, slice(0, half), slice(half, half)));
-  Value low = reduceTree(b, loc, kind, slice(0, half));
-  return combine(b, loc, kind, low, reduceTree(b, loc, kind, slice(half, size - half)));
+    return reduceTree(b, loc, kind, combine(b, loc, kind, slice(0, half), clean(slice(half, half))),
+                      /*mayBeNaN=*/false);
+  Value low = reduceTree(b, loc, kind, slice(0, half), mayBeNaN);
+  return combine(b, loc, kind, low, reduceTree(b, loc, kind, slice(half, size - half), mayBeNaN));
 }
 
 namespace {
@@ -80,8 +98,9 @@ struct LowerReduction : OpRewritePattern<vector::MultiDimReductionOp> {
     };
     Value result = op.getAcc();
     if (mask[0]) {
+      result = withoutNaN(rewriter, loc, op.getKind(), result);
       for (int64_t i = 0; i < type.getDimSize(0); ++i)
-        result = combine(rewriter, loc, op.getKind(), result, row(i));
+        result = combine(rewriter, loc, op.getKind(), row(i), result);
     } else {
       SmallVector<Value> sums;
       for (int64_t i = 0; i < type.getDimSize(0); ++i)
@@ -156,10 +175,40 @@ static bool isMathBy(Operation *op, ArrayRef<region::Lowering> lowerings) {
          llvm::is_contained(lowerings, line->cpu);
 }
 
+namespace {
+/// Count leading zeros in the next width that is a power of two, which upstream's expansion takes.
+struct WidenCtlz : OpRewritePattern<math::CountLeadingZerosOp> {
+  // Before upstream's expansion.
+  explicit WidenCtlz(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/10) {}
+
+  LogicalResult matchAndRewrite(math::CountLeadingZerosOp op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+    unsigned wide = llvm::PowerOf2Ceil(width);
+    if (wide == width)
+      return rewriter.notifyMatchFailure(op, "a power of two");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Type wider = b.getIntegerType(wide);
+    TypedAttr more = b.getIntegerAttr(wider, wide - width);
+    if (auto vector = dyn_cast<VectorType>(type)) {
+      wider = vector.clone(wider);
+      more = DenseElementsAttr::get(cast<VectorType>(wider), Attribute(more));
+    }
+    Value count =
+        math::CountLeadingZerosOp::create(b, arith::ExtUIOp::create(b, wider, op.getOperand()));
+    count = arith::SubIOp::create(b, count, arith::ConstantOp::create(b, more));
+    rewriter.replaceOpWithNewOp<arith::TruncIOp>(op, type, count);
+    return success();
+  }
+};
+} // namespace
+
 /// Add the functions; those of f16 and bf16 have been made f32 before.
 static void populateMathPatterns(RewritePatternSet &patterns) {
   fa::cpu::populateLowerMathPatterns(patterns);
   fa::cpu::populateLowerMathF64Patterns(patterns);
+  patterns.add<WidenCtlz>(patterns.getContext());
   math::populateExpansionPatterns(patterns, {"ctlz", "rsqrt"});
   auto approximated = [](StringRef name) {
     const region::RegionOp *line = region::lookUp(name);

@@ -89,24 +89,6 @@ static func::FuncOp createEntry(OpBuilder &b, func::FuncOp kernel, StringRef suf
   return entry;
 }
 
-/// Take numbers of bf16 as their bits: where the machine does not convert them, passing them by
-/// value takes functions of a library.
-static void takeBits(func::FuncOp kernel) {
-  Block &body = kernel.getBody().front();
-  SmallVector<Type> types(kernel.getArgumentTypes());
-  OpBuilder b = OpBuilder::atBlockBegin(&body);
-  for (auto [argument, type] : llvm::zip_equal(body.getArguments(), types)) {
-    if (!type.isBF16())
-      continue;
-    Type number = type;
-    type = b.getI16Type();
-    argument.setType(type);
-    auto cast = arith::BitcastOp::create(b, kernel.getLoc(), number, argument);
-    argument.replaceAllUsesExcept(cast, cast);
-  }
-  kernel.setType(b.getFunctionType(types, {}));
-}
-
 static void makeEntries(func::FuncOp kernel) {
   OpBuilder b(kernel);
   Location loc = kernel.getLoc();
@@ -159,10 +141,8 @@ struct CPUMakeEntries : fa::impl::CPUMakeEntriesBase<CPUMakeEntries> {
     for (func::FuncOp kernel : kernels)
       if (failed(checkKernel(kernel)))
         return signalPassFailure();
-    for (func::FuncOp kernel : kernels) {
-      takeBits(kernel);
+    for (func::FuncOp kernel : kernels)
       makeEntries(kernel);
-    }
   }
 };
 } // namespace

@@ -18,11 +18,13 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 #include <mutex>
 
 using namespace mlir;
@@ -74,6 +76,40 @@ static void createPacked(llvm::Function &entry, llvm::StringRef name) {
   if (!entry.getReturnType()->isVoidTy())
     b.CreateStore(result, at(entry.arg_size()));
   b.CreateRetVoid();
+}
+
+/// Return whether anything in a module is of bf16.
+static bool hasBF16(const llvm::Module &module) {
+  auto isBF16 = [](const llvm::Value &value) {
+    return value.getType()->getScalarType()->isBFloatTy();
+  };
+  return llvm::any_of(module, [&](const llvm::Function &function) {
+    return llvm::any_of(function.args(), isBF16) ||
+           llvm::any_of(llvm::instructions(function), [&](const llvm::Instruction &instruction) {
+             return isBF16(instruction) ||
+                    llvm::any_of(instruction.operands(),
+                                 [&](const llvm::Use &use) { return isBF16(*use.get()); });
+           });
+  });
+}
+
+/// Define the function that LLVM calls to round to bf16, to the nearest and on ties to even, where
+/// the machine has no instruction for it: numbers that are selected, passed by value or read from
+/// a tile of one element become f32 and go back.
+static void defineRounding(llvm::Module &module) {
+  llvm::IRBuilder<> b(module.getContext());
+  auto *type = llvm::FunctionType::get(b.getBFloatTy(), {b.getFloatTy()}, /*isVarArg=*/false);
+  auto *function =
+      llvm::Function::Create(type, llvm::Function::InternalLinkage, "__truncsfbf2", module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  llvm::Value *x = function->getArg(0), *bits = b.CreateBitCast(x, b.getInt32Ty());
+  llvm::Value *high = b.CreateLShr(bits, 16);
+  llvm::Value *half = b.CreateAdd(b.CreateAnd(high, 1), b.getInt32(0x7FFF));
+  llvm::Value *rounded = b.CreateLShr(b.CreateAdd(bits, half), 16);
+  llvm::Value *isNaN = b.CreateFCmpUNO(x, x);
+  llvm::Value *result = b.CreateSelect(isNaN, b.CreateOr(high, 0x40), rounded);
+  b.CreateRet(b.CreateBitCast(b.CreateTrunc(result, b.getInt16Ty()), b.getBFloatTy()));
+  llvm::appendToCompilerUsed(module, {function});
 }
 
 static void setAttributes(llvm::Module &module, const llvm::TargetMachine &machine) {
@@ -172,6 +208,8 @@ cpu::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
       entries.push_back(&function);
   for (llvm::Function *entry : entries)
     createPacked(*entry, entry->getName().drop_front(strlen("_mlir_ciface_")));
+  if (!target.convertsBF16 && hasBF16(*llvmModule))
+    defineRounding(*llvmModule);
   setAttributes(*llvmModule, **machine);
   if (llvm::Error error = optimize(*llvmModule, **machine))
     return error;

@@ -474,7 +474,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       if (failed(nvptx::checkWarps(block, shared, ofRows ? chosenRows : chosenKeys,
                                    chosenWarps / beside, async, {rows, keys})) ||
           failed(nvptx::checkStep(block, other, ofRows ? chosenKeys : chosenRows,
-                                  ("--tile-" + other + "=").str())))
+                                  ("--tile-" + other + "=").str())) ||
+          failed(nvptx::checkScores(block, chosenRows, chosenKeys, chosenWarps / beside)))
         return failure();
       // Warps beside each other share columns by whole panels of shared memory, of the widest heads
       // at most.

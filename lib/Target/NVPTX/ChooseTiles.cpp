@@ -416,6 +416,8 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     for (auto [size, option] : {std::pair(chosenKeys, "--tile-keys="), {band, "band_keys = "}})
       if (failed(nvptx::checkStep(attention, "keys", size, option)))
         return failure();
+    if (failed(nvptx::checkScores(attention, chosenRows, std::max(chosenKeys, band), chosenWarps)))
+      return failure();
     int64_t pad = padOf(attention, chosenRows, chosenWarps, async),
             saidPad = requested(func, "pad");
     if (saidPad % pad != 0)

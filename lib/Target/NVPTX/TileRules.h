@@ -22,6 +22,10 @@ LogicalResult checkWarps(Operation *op, StringRef what, int64_t size, int64_t wa
 /// Check the other size of a tile, which products read in steps of 16. `option` sets it.
 LogicalResult checkStep(Operation *op, StringRef what, int64_t size, StringRef option);
 
+/// Check that the threads of so many warps can hold the scores of a tile; more than twice what
+/// registers there are is for nobody's use, and takes minutes to compile.
+LogicalResult checkScores(Operation *op, int64_t rows, int64_t keys, int64_t warps);
+
 } // namespace mlir::fa::nvptx
 
 #endif // FA_LIB_TARGET_NVPTX_TILERULES_H

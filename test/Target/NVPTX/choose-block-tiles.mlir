@@ -7,6 +7,8 @@
 // RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_80 rows=64 keys=96 warps=8" 2>&1 | FileCheck %s --check-prefix=WARPS
 // RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_80 rows=128 keys=24 warps=8" 2>&1 | FileCheck %s --check-prefix=STEP
 // RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_80 rows=192 warps=12" 2>&1 | FileCheck %s --check-prefix=KEYS
+// RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_80 rows=1024 keys=1024 warps=32" 2>&1 | FileCheck %s --check-prefix=SCORES
+// SCORES: error: tiles of 1024 rows and 1024 keys for 32 warps: a thread has 1024 scores, expected at most 512
 // RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_90a warps=2" 2>&1 | FileCheck %s --check-prefix=GROUP
 
 // WARPS: error: tiles of 96 keys for 8 warps: keys must be 16 per warp, or a multiple or a part of that; choose --tile-warps=2 with them

@@ -8,6 +8,8 @@
 // RUN: not fa-opt %s --gpu-choose-tiles="rows=-128" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not fa-opt %s --gpu-choose-tiles="keys=20" 2>&1 | FileCheck %s --check-prefix=KEYS
 // RUN: not fa-opt %s --gpu-choose-tiles="warps=33" 2>&1 | FileCheck %s --check-prefix=WARPS
+// RUN: not fa-opt %s --gpu-choose-tiles="rows=512 keys=1024 warps=16" 2>&1 | FileCheck %s --check-prefix=SCORES
+// SCORES: error: tiles of 512 rows and 1024 keys for 16 warps: a thread has 1024 scores, expected at most 512; choose smaller --tile-rows or --tile-keys
 // RUN: not fa-opt %s --gpu-choose-tiles="target=sm_10" 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: unknown target 'sm_10': expected one of sm_80, sm_90, sm_90a
 // ROWS: error: tiles of 100 rows for 4 warps: rows must be 16 per warp, or a multiple or a part of that

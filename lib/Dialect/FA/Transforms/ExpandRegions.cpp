@@ -216,9 +216,11 @@ Value Expander::saturate(Operation &op, Value x, bool onRow, bool onColumn) {
   Type from = getElementTypeOrSelf(x.getType());
   Value above = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x,
                                       constant(b.getFloatAttr(from, end)));
+  FloatAttr lowest = b.getFloatAttr(from, isSigned ? -end : -1.0);
+  bool isWithin = isSigned && !lowest.getValue().isInfinity();
   Value below = arith::CmpFOp::create(
-      b, loc, isSigned ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OLE, x,
-      constant(b.getFloatAttr(from, isSigned ? -end : -1.0)));
+      b, loc, isWithin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OLE, x,
+      constant(lowest));
   Value nan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
   Value outside = arith::OrIOp::create(b, loc, arith::OrIOp::create(b, loc, above, below), nan);
   Value inside = arith::SelectOp::create(b, loc, outside, constant(b.getFloatAttr(from, 0.0)), x);

@@ -29,3 +29,20 @@ tile.func @effects(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (
   tile.store %w, %x[%t] dims [0] : tensor<4xf32>, !tile.view<?xf32>
   tile.return
 }
+
+// -----
+
+// A role counts among the warps, whatever it does.
+// CHECK-LABEL: tile.func @idle_role
+// CHECK: tile.role "load" warps(4) registers(24)
+// CHECK: tile.role "compute" warps(8) registers(240)
+tile.func @idle_role(%x: !tile.view<?xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 12 : i64} {
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+    }
+    tile.role "compute" warps(8) registers(240) {
+    }
+  }
+  tile.return
+}

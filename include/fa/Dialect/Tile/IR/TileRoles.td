@@ -18,8 +18,9 @@
 // Roles
 //===----------------------------------------------------------------------===//
 
+// A role counts among the warps of the program whatever it does, so that neither is ever dead.
 def Tile_RolesOp : Tile_Op<"roles", [
-    SingleBlock, NoTerminator, NoRegionArguments, RecursiveMemoryEffects]> {
+    SingleBlock, NoTerminator, NoRegionArguments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the warps of a program part and run different code";
   let description = [{
     Warps are numbered through the roles in their order; each warp runs the body
@@ -51,7 +52,8 @@ def Tile_RolesOp : Tile_Op<"roles", [
 }
 
 def Tile_RoleOp : Tile_Op<"role", [
-    SingleBlock, NoTerminator, NoRegionArguments, RecursiveMemoryEffects, HasParent<"RolesOp">]> {
+    SingleBlock, NoTerminator, NoRegionArguments, MemoryEffects<[MemRead, MemWrite]>,
+    HasParent<"RolesOp">]> {
   let summary = "what the warps of one role run";
   let description = [{
     Layouts of tiles inside count warps from the role's first one. `registers` is

@@ -92,7 +92,8 @@ static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
   Value bytes = arith::ConstantIndexOp::create(b, loc, 0);
   for (LoadOp load : loads) {
     Value source = SliceOp::baseOf(load.getSource());
-    int64_t bits = cast<ViewType>(source.getType()).getElementType().getIntOrFloatBitWidth();
+    Type element = cast<ViewType>(source.getType()).getElementType();
+    int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
     Value part = arith::ConstantIndexOp::create(b, loc, std::max<int64_t>(bits / 8, 1));
     for (int64_t dim : load.getDims())
       part = arith::MulIOp::create(b, loc, part, sizeOf(source, dim));

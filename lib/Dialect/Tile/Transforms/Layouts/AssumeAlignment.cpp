@@ -79,7 +79,9 @@ struct AssumeAlignment : tile::impl::TileAssumeAlignmentBase<AssumeAlignment> {
         assume(load.getSource());
       auto store = dyn_cast<StoreOp>(op);
       auto stored = store ? cast<RankedTensorType>(store.getValue().getType()) : RankedTensorType();
-      bool byTMA = tiles && stored && stored.getElementTypeBitWidth() == 16;
+      Type element = stored ? stored.getElementType() : Type();
+      bool byTMA =
+          tiles && stored && element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 16;
       if (store && stored.getRank() == 2 && (byTMA || !storesRows(store)))
         assume(store.getDestination());
     });

@@ -144,6 +144,8 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
     return "its view is a slice of a slice, for which a launch makes no map";
   if (type.getOrder())
     return "its view does not lie row by row";
+  if (!type.getElementType().isIntOrFloat())
+    return "its view holds no numbers of whole bytes";
   int64_t rank = type.getRank(), bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   if (alignmentOf(view) % kUnit != 0 || alignmentOf(view) == 0)
     return "its view has no tile.align 16";
@@ -216,7 +218,8 @@ bool tile::isReadBesideProducts(LoadOp load) {
 SliceOp tile::sliceOfVector(LoadOp load) {
   auto slice = load.getSource().getDefiningOp<SliceOp>();
   bool along = slice && load.getDims() == ArrayRef<int64_t>(slice.getDim());
-  if (!along || !isa<BlockArgument>(slice.getSource()))
+  if (!along || !isa<BlockArgument>(slice.getSource()) ||
+      !cast<ViewType>(slice.getType()).getElementType().isIntOrFloat())
     return {};
   Value first = load.getIndices().back();
   int64_t bits = cast<ViewType>(slice.getType()).getElementType().getIntOrFloatBitWidth();
