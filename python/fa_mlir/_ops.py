@@ -121,7 +121,7 @@ def _make_empty(device):
 
 class Launch:
     """A launch on tensors of known dtypes, shapes, strides and device: what is left are addresses and numbers."""
-    __slots__ = ("prepared", "outputs", "packed", "absent", "order", "numbers", "index", "make", "make_elsewhere", "workspace",
+    __slots__ = ("prepared", "outputs", "packed", "absent", "order", "numbers", "counts", "index", "make", "make_elsewhere", "workspace",
                  "workspace_and_second", "second", "run_first")
 
     def __init__(self, program, names, inputs, outputs, heads_last, text, packed=None):
@@ -135,14 +135,16 @@ class Launch:
                     part[-3], part[-2] = part[-2], part[-3]
             described[name] = name_of(dtype), sizes, stride
         tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
-        # A program may need less than it is given.
-        if not set(tensors) <= set(names):
+        # A program may need less than the text has.
+        unknown = [name for name in names if re.fullmatch("t[0-9]+", name) and 'fa.name = "%s"' % name not in text]
+        if unknown or not set(tensors) <= set(names):
             raise ValueError("the text has the tensors %s, but those given are %s" % (", ".join(tensors), ", ".join(names)))
         self.prepared = _program.Prepared(program, [described[name] for name in tensors])
         self.outputs, self.packed = outputs, packed
         self.absent = _absent(text, names[len(inputs):])
         # A program has its arguments in an order of its own.
         self.numbers = [name for name, kind in zip(program.names, program.kinds) if kind == SCALAR]
+        self.counts = tuple(len(re.findall('fa.name = "%s[0-9]+"' % kind, text)) for kind in "nf")
         self.order = None if tensors == names else [names.index(name) for name in tensors]
         device = inputs[0].device
         self.index = device.index if device.type == "cuda" else None
@@ -159,12 +161,11 @@ class Launch:
 
     def pack_numbers(self, integers, floats):
         """Return n0, n1, ..., f0, f1, ... as `run` takes them."""
+        if (len(integers), len(floats)) != self.counts:
+            raise ValueError("the text has %d integers and %d floats, but %d and %d are given"
+                             % (*self.counts, len(integers), len(floats)))
         kinds = {"n": integers, "f": floats}
-        try:
-            return self.prepared.pack_numbers(*[kinds[name[0]][int(name[1:])] for name in self.numbers])
-        except IndexError:
-            raise ValueError("the text has the numbers %s, but %d integers and %d floats are given"
-                             % (", ".join(self.numbers), len(integers), len(floats))) from None
+        return self.prepared.pack_numbers(*[kinds[name[0]][int(name[1:])] for name in self.numbers])
 
     def run(self, inputs, numbers, only_first=False):
         """Return the outputs, or the first of two alone; numbers are packed by `pack_numbers`."""

@@ -169,9 +169,11 @@ std::string Seed::describe() {
                ? "none: FA_CACHE_SEED names " + std::string(named) + ", which cannot be read"
                : "none";
   std::optional<Index> index = readIndex();
-  // The first entry tells of which build all are.
+  // The first entry, which is read last, tells of which build all are.
   if (!index || index->frames.empty() ||
-      !readFrame(index->frames[0].offset, index->frames[0].size, index->frames[0].whole))
+      !llvm::all_of(llvm::reverse(index->frames), [&](const FrameAt &at) {
+        return readFrame(at.offset, at.size, at.whole);
+      }))
     return path + ", damaged";
   bool own = StringRef(frame).contains(getBuildId());
   return path + ", " + std::to_string(index->entries.size()) + " entries" +

@@ -49,8 +49,10 @@ class Ops(unittest.TestCase):
         op, slopes = torch.ops.fa_mlir.attention, [torch.rand(4)]
         for tensors, integers, floats, words in (
                 ([], [9], [], "the text has the tensors .*t0.*, but those given are q, k, v, o, lse"),
-                (slopes, [], [], "the text has the numbers n0, but 0 int"),
-                (slopes, [], [1.0], "0 integers and 1 floats")):
+                (slopes, [], [], "the text has 1 integers and 0 floats, but 0 and 0 are"),
+                (slopes, [], [1.0], "but 0 and 1 are"),
+                (slopes, [9, 3], [], "but 2 and 0 are"),
+                (slopes * 2, [9], [], "those given are q, k, v, t0, t1, o, lse")):
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):
                 op(q, k, v, tensors, integers, floats, text, True)
         o, lse = op(q, k, v, slopes, [9], [], text, True)
