@@ -13,6 +13,7 @@
 #include "fa/Runtime/CPUExecutor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "gtest/gtest.h"
@@ -22,7 +23,7 @@ inline std::unique_ptr<mlir::fa::cpu::Executor>
 compile(llvm::StringRef program, const mlir::fa::cpu::TargetDescription &target) {
   using namespace mlir;
   DialectRegistry registry;
-  registry.insert<tile::TileDialect, arith::ArithDialect, math::MathDialect>();
+  registry.insert<tile::TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
   PassManager pm(&context);

@@ -86,7 +86,7 @@ TEST(Manifest, RefusesTensorMapsThatNoDriverMakes) {
   std::string many = good;
   for (size_t i = 0; i < ManifestModule::kMaxTensorMaps; ++i)
     many += ", " + good;
-  expect(good, many, "entries[0].variants[0] has 33 tensor maps, expected at most 32");
+  expect(good, many, "entries[0].variants[0] has 129 tensor maps, expected at most 128");
 }
 
 TEST(Manifest, SaysWhichTensorMapsAreForSlices) {

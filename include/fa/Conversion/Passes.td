@@ -39,9 +39,10 @@ def ConvertTileToLinalg : Pass<"convert-tile-to-linalg", "::mlir::ModuleOp"> {
     What: replaces each `tile.func` by a `func.func` over memrefs and work tile
     ids. Loads and stores become loops over rows of vectors, masked where a row
     is not wholly in range; a dot packs its operands (extended to f32, b
-    transposed where the dot says so) and becomes `linalg.matmul`; everything else on
-    tiles becomes `linalg` ops on tensors. Loops give carried tiles back to
-    the buffers they came in.
+    transposed where the dot says so, columns of ones appended) and becomes `linalg.matmul`;
+    `tile.if_any` becomes `scf.if`, everything else on tiles `linalg` ops on tensors. Loops give
+    carried tiles back to the buffers they came in. Rows of more than 1024 columns are moved in
+    parts.
 
     Requires: tiles of static shape, of rank 1 or 2 in memory. Ensures: no
     `tile` op, no arith or math op on tensors is left.

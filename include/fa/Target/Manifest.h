@@ -241,7 +241,7 @@ FailureOr<std::vector<Manifest>> readManifests(ModuleOp module);
 struct ManifestModule {
   static constexpr int64_t kVersion = 3;
   /// Tensor maps of a variant: a launch keeps them on its stack.
-  static constexpr size_t kMaxTensorMaps = 32;
+  static constexpr size_t kMaxTensorMaps = 128;
   /// "sm_80".
   std::string target;
   /// The oldest driver that loads the images, as cuDriverGetVersion counts.

@@ -11,6 +11,8 @@
 //                  else: vectors under a mask (or zeros, where columns are
 //                  known to be in range)
 //
+// A long row is moved by a loop over its parts, each as a row, so that code does not grow with it.
+//
 // Anything else (a column of a view, a gather, a scatter) goes element by element.
 //
 //===----------------------------------------------------------------------===//
@@ -118,129 +120,173 @@ static Value createMask(Place &p, Value rowOk, Value start, const Piece &piece) 
   return p.both(mask, vector::BroadcastOp::create(p.b, p.loc, bits, rowOk));
 }
 
-/// Walks over the rows of a tile of shape [rows] x columns that runs along the last
-/// dimension; `body` gets the row's number (null for rank 1), whether it is in
-/// range, and the indices of its first element, and returns what is carried.
-using RowFn =
-    llvm::function_ref<Value(Value row, Value rowOk, ArrayRef<Value> indices, Value carried)>;
-static Value forEachRow(Place &p, RankedTensorType type, Value carried, RowFn body) {
-  Value fixedOk = p.fixedInRange();
-  if (type.getRank() == 1)
-    return body({}, fixedOk, p.indices, carried);
-  auto loop = scf::ForOp::create(p.b, p.loc, p.index(0), p.index(type.getDimSize(0)), p.index(1),
+namespace {
+/// Describes what is moved at once: a row, or a part of a long one.
+struct Part {
+  Value row;                  // its number; null for rank 1
+  Value first;                // its first column in the tile; null for 0
+  int64_t columns;            // how many it has
+  SmallVector<Value> indices; // of its first element in the view
+  Value rowOk, columnsOk;     // whether they are in range; null where that is known
+
+  /// Return where a piece of it is in the tile.
+  SmallVector<Value> inTile(Place &p, const Piece &piece) const {
+    SmallVector<Value> at;
+    if (row)
+      at.push_back(row);
+    Value begin = p.index(piece.begin);
+    at.push_back(first ? p.add(first, begin) : begin);
+    return at;
+  }
+  /// Return where a piece of it is in the view.
+  SmallVector<Value> inView(Place &p, const Piece &piece) const {
+    SmallVector<Value> at(indices);
+    at.back() = p.add(at.back(), p.index(piece.begin));
+    return at;
+  }
+};
+} // namespace
+
+/// Moves a row or a part of one, and returns what is carried.
+using PartFn = llvm::function_ref<Value(const Part &part, Value carried)>;
+
+/// Runs `body` in a loop that carries a tile, or none.
+static Value createLoop(Place &p, int64_t end, int64_t step, Value carried,
+                        llvm::function_ref<Value(Value index, Value carried)> body) {
+  auto loop = scf::ForOp::create(p.b, p.loc, p.index(0), p.index(end), p.index(step),
                                  carried ? ValueRange(carried) : ValueRange());
   OpBuilder::InsertionGuard guard(p.b);
   if (carried)
     p.b.setInsertionPointToEnd(loop.getBody());
   else
     p.b.setInsertionPoint(loop.getBody()->getTerminator());
-  Value row = loop.getInductionVar();
-  SmallVector<Value> indices(p.indices);
-  indices[p.dims[0]] = p.add(indices[p.dims[0]], row);
-  Value rowOk = p.both(fixedOk, p.inRange(indices[p.dims[0]], p.dims[0]));
-  Value next = body(row, rowOk, indices, carried ? loop.getRegionIterArg(0) : Value());
+  Value next = body(loop.getInductionVar(), carried ? loop.getRegionIterArg(0) : Value());
   if (!carried)
     return {};
   scf::YieldOp::create(p.b, p.loc, next);
   return loop.getResult(0);
 }
 
+/// Cuts a long row into parts.
+static Value forEachPart(Place &p, const Part &row, Value carried, PartFn body) {
+  constexpr int64_t kLong = 1024, kPart = 256;
+  if (row.columns <= kLong)
+    return body(row, carried);
+  auto movePart = [&](Value first, int64_t columns, Value tile) {
+    Part part = row;
+    part.first = first;
+    part.columns = columns;
+    part.indices.back() = p.add(part.indices.back(), first);
+    if (row.columnsOk) {
+      Value last = p.add(part.indices.back(), p.index(columns - 1));
+      part.columnsOk =
+          p.both(p.inRange(part.indices.back(), p.lastDim()), p.inRange(last, p.lastDim()));
+    }
+    return body(part, tile);
+  };
+  int64_t rest = row.columns % kPart, whole = row.columns - rest;
+  carried = createLoop(p, whole, kPart, carried,
+                       [&](Value first, Value tile) { return movePart(first, kPart, tile); });
+  return rest ? movePart(p.index(whole), rest, carried) : carried;
+}
+
+/// Walks over the rows of a tile of shape [rows] x columns that runs along the last
+/// dimension.
+static Value forEachRow(Place &p, RankedTensorType type, Value carried, PartFn body) {
+  Part row;
+  row.columns = type.getShape().back();
+  row.columnsOk = p.allInRange(p.lastDim(), row.columns);
+  row.indices = p.indices;
+  Value fixedOk = row.rowOk = p.fixedInRange();
+  if (type.getRank() == 1)
+    return forEachPart(p, row, carried, body);
+  return createLoop(p, type.getDimSize(0), 1, carried, [&](Value number, Value tile) {
+    row.row = number;
+    Value &index = row.indices[p.dims[0]];
+    index = p.add(index, number);
+    row.rowOk = p.both(fixedOk, p.inRange(index, p.dims[0]));
+    return forEachPart(p, row, tile, body);
+  });
+}
+
 /// Loads a tile that runs along the view's last dimension with its own last one.
 static Value loadRows(Place &p, RankedTensorType type) {
-  int64_t columns = type.getShape().back();
   Type element = type.getElementType();
-  SmallVector<Piece> pieces = splitRow(columns);
-  SmallVector<Type> types;
-  for (const Piece &piece : pieces)
-    types.push_back(VectorType::get(piece.size, element));
-  Value columnsOk = p.allInRange(p.lastDim(), columns);
   Value empty = tensor::EmptyOp::create(p.b, p.loc, type.getShape(), element);
-
-  return forEachRow(
-      p, type, empty, [&](Value row, Value rowOk, ArrayRef<Value> indices, Value carried) {
-        auto read = [&](bool masked) {
-          SmallVector<Value> vectors;
-          for (auto [piece, vectorType] : llvm::zip_equal(pieces, types)) {
-            SmallVector<Value> at(indices);
-            at.back() = p.add(at.back(), p.index(piece.begin));
-            if (masked) {
-              Value mask = createMask(p, rowOk, at.back(), piece);
-              vectors.push_back(
-                  vector::MaskedLoadOp::create(p.b, p.loc, cast<VectorType>(vectorType), p.view, at,
-                                               mask, zeroOf(p.b, p.loc, vectorType)));
-            } else {
-              vectors.push_back(
-                  vector::LoadOp::create(p.b, p.loc, cast<VectorType>(vectorType), p.view, at));
-            }
-          }
-          return vectors;
-        };
-        SmallVector<Value> vectors;
-        if (Value all = p.both(rowOk, columnsOk)) {
-          auto choice = scf::IfOp::create(p.b, p.loc, types, all, /*withElseRegion=*/true);
-          OpBuilder::InsertionGuard guard(p.b);
-          p.b.setInsertionPointToEnd(choice.thenBlock());
-          scf::YieldOp::create(p.b, p.loc, read(/*masked=*/false));
-          p.b.setInsertionPointToEnd(choice.elseBlock());
-          if (columnsOk) {
-            scf::YieldOp::create(p.b, p.loc, read(/*masked=*/true));
-          } else {
-            SmallVector<Value> zeros;
-            for (Type vectorType : types)
-              zeros.push_back(zeroOf(p.b, p.loc, vectorType));
-            scf::YieldOp::create(p.b, p.loc, zeros);
-          }
-          llvm::append_range(vectors, choice.getResults());
+  return forEachRow(p, type, empty, [&](const Part &part, Value carried) {
+    SmallVector<Piece> pieces = splitRow(part.columns);
+    SmallVector<Type> types;
+    for (const Piece &piece : pieces)
+      types.push_back(VectorType::get(piece.size, element));
+    auto read = [&](bool masked) {
+      SmallVector<Value> vectors;
+      for (auto [piece, vectorType] : llvm::zip_equal(pieces, types)) {
+        SmallVector<Value> at = part.inView(p, piece);
+        if (masked) {
+          Value mask = createMask(p, part.rowOk, at.back(), piece);
+          vectors.push_back(vector::MaskedLoadOp::create(p.b, p.loc, cast<VectorType>(vectorType),
+                                                         p.view, at, mask,
+                                                         zeroOf(p.b, p.loc, vectorType)));
         } else {
-          vectors = read(/*masked=*/false);
+          vectors.push_back(
+              vector::LoadOp::create(p.b, p.loc, cast<VectorType>(vectorType), p.view, at));
         }
-        for (auto [piece, vector] : llvm::zip_equal(pieces, vectors)) {
-          SmallVector<Value> at;
-          if (row)
-            at.push_back(row);
-          at.push_back(p.index(piece.begin));
-          carried =
-              vector::TransferWriteOp::create(p.b, p.loc, vector, carried, at, ArrayRef<bool>{true})
-                  .getResult();
-        }
-        return carried;
-      });
+      }
+      return vectors;
+    };
+    SmallVector<Value> vectors;
+    if (Value all = p.both(part.rowOk, part.columnsOk)) {
+      auto choice = scf::IfOp::create(p.b, p.loc, types, all, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(p.b);
+      p.b.setInsertionPointToEnd(choice.thenBlock());
+      scf::YieldOp::create(p.b, p.loc, read(/*masked=*/false));
+      p.b.setInsertionPointToEnd(choice.elseBlock());
+      if (part.columnsOk) {
+        scf::YieldOp::create(p.b, p.loc, read(/*masked=*/true));
+      } else {
+        SmallVector<Value> zeros;
+        for (Type vectorType : types)
+          zeros.push_back(zeroOf(p.b, p.loc, vectorType));
+        scf::YieldOp::create(p.b, p.loc, zeros);
+      }
+      llvm::append_range(vectors, choice.getResults());
+    } else {
+      vectors = read(/*masked=*/false);
+    }
+    for (auto [piece, vector] : llvm::zip_equal(pieces, vectors))
+      carried = vector::TransferWriteOp::create(p.b, p.loc, vector, carried, part.inTile(p, piece),
+                                                ArrayRef<bool>{true})
+                    .getResult();
+    return carried;
+  });
 }
 
 static void storeRows(Place &p, RankedTensorType type, Value value) {
-  int64_t columns = type.getShape().back();
   Type element = type.getElementType();
-  SmallVector<Piece> pieces = splitRow(columns);
-  Value columnsOk = p.allInRange(p.lastDim(), columns);
-
-  forEachRow(p, type, {}, [&](Value row, Value rowOk, ArrayRef<Value> indices, Value) {
+  forEachRow(p, type, {}, [&](const Part &part, Value) {
     auto write = [&](bool masked) {
-      for (const Piece &piece : pieces) {
-        SmallVector<Value> from, to(indices);
-        if (row)
-          from.push_back(row);
-        from.push_back(p.index(piece.begin));
-        to.back() = p.add(to.back(), p.index(piece.begin));
+      for (const Piece &piece : splitRow(part.columns)) {
+        SmallVector<Value> from = part.inTile(p, piece), to = part.inView(p, piece);
         auto vectorType = VectorType::get(piece.size, element);
         Value vector = vector::TransferReadOp::create(
             p.b, p.loc, vectorType, value, from, zeroOf(p.b, p.loc, element), ArrayRef<bool>{true});
         if (masked)
           vector::MaskedStoreOp::create(p.b, p.loc, p.view, to,
-                                        createMask(p, rowOk, to.back(), piece), vector);
+                                        createMask(p, part.rowOk, to.back(), piece), vector);
         else
           vector::StoreOp::create(p.b, p.loc, vector, p.view, to);
       }
     };
-    Value all = p.both(rowOk, columnsOk);
+    Value all = p.both(part.rowOk, part.columnsOk);
     if (!all) {
       write(/*masked=*/false);
       return Value();
     }
-    auto choice = scf::IfOp::create(p.b, p.loc, all, /*withElseRegion=*/columnsOk != nullptr);
+    auto choice = scf::IfOp::create(p.b, p.loc, all, /*withElseRegion=*/part.columnsOk != nullptr);
     OpBuilder::InsertionGuard guard(p.b);
     p.b.setInsertionPointToStart(choice.thenBlock());
     write(/*masked=*/false);
-    if (columnsOk) {
+    if (part.columnsOk) {
       p.b.setInsertionPointToStart(choice.elseBlock());
       write(/*masked=*/true);
     }

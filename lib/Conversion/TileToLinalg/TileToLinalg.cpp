@@ -10,7 +10,7 @@
 //   2. memory ops: loops over rows that read and write whole rows as vectors,
 //      masked where a row is not wholly in range (TileMemory.cpp);
 //   3. values: dot, reduce, broadcast, transpose, iota and every elementwise
-//      arith or math op become linalg ops on tensors;
+//      arith or math op become linalg ops on tensors, tile.if_any a branch;
 //   4. loops: each value that a loop carries is written back to the buffer
 //      it came in, so that bufferization needs one buffer for it.
 //
@@ -100,6 +100,24 @@ static Value transpose(OpBuilder &builder, Location loc, Value value) {
 // Values
 //===----------------------------------------------------------------------===//
 
+/// Return a tile of one value.
+static Value fill(OpBuilder &builder, Location loc, RankedTensorType type, TypedAttr value) {
+  return createMap(builder, loc, type, {}, {}, [&](OpBuilder &b, Location l, ValueRange) {
+    return arith::ConstantOp::create(b, l, value).getResult();
+  });
+}
+
+/// Append the columns of ones that a product counts b as having.
+static Value appendOnes(OpBuilder &builder, Location loc, Value b, int64_t columns) {
+  auto type = cast<RankedTensorType>(b.getType());
+  auto wide = type.clone({type.getDimSize(0), columns});
+  Value ones = fill(builder, loc, wide, builder.getOneAttr(type.getElementType()));
+  SmallVector<OpFoldResult> offsets(2, builder.getIndexAttr(0)),
+      strides(2, builder.getIndexAttr(1)),
+      sizes{builder.getIndexAttr(type.getDimSize(0)), builder.getIndexAttr(type.getDimSize(1))};
+  return tensor::InsertSliceOp::create(builder, loc, b, ones, offsets, sizes, strides);
+}
+
 static FailureOr<Value> lowerDot(RewriterBase &rewriter, tile::DotOp op) {
   Type element = cast<ShapedType>(op.getA().getType()).getElementType();
   if (!element.isF16() && !element.isBF16() && !element.isF32())
@@ -110,6 +128,8 @@ static FailureOr<Value> lowerDot(RewriterBase &rewriter, tile::DotOp op) {
   // Products run along rows of b, so the packing transposes here, once.
   if (op.getTransposeB())
     b = transpose(rewriter, loc, b);
+  if (op.getOnes())
+    b = appendOnes(rewriter, loc, b, cast<ShapedType>(op.getAcc().getType()).getDimSize(1));
   if (op.getTransposeA())
     a = transpose(rewriter, loc, a);
   // Elements of a are read one by one, in any order.
@@ -140,6 +160,53 @@ static Value lowerBroadcast(RewriterBase &rewriter, tile::BroadcastOp op) {
   AffineMap map = rewriter.getMultiDimIdentityMap(type.getRank()).dropResult(*op.getDim());
   return createMap(rewriter, op.getLoc(), type, input, map,
                    [](OpBuilder &, Location, ValueRange args) { return args[0]; });
+}
+
+/// Convert a tile of integers to wider or narrower ones.
+template <typename Cast> static Value castTile(OpBuilder &builder, Value tile, Type element) {
+  auto type = cast<RankedTensorType>(tile.getType()).clone(element);
+  return createMap(builder, tile.getLoc(), type, tile,
+                   builder.getMultiDimIdentityMap(type.getRank()),
+                   [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+                     return Cast::create(b, l, element, args[0]);
+                   });
+}
+
+/// Slices are of memory, where integers have whole bytes.
+static Value lowerColumns(RewriterBase &rewriter, tile::ColumnsOp op) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  auto element = dyn_cast<IntegerType>(type.getElementType());
+  unsigned width = element ? std::max<unsigned>(8, llvm::PowerOf2Ceil(element.getWidth())) : 0;
+  bool isWidened = element && width != element.getWidth();
+  Value input = op.getInput();
+  if (isWidened)
+    input = castTile<arith::ExtUIOp>(rewriter, input, rewriter.getIntegerType(width));
+  SmallVector<OpFoldResult> offsets{rewriter.getIndexAttr(0), rewriter.getIndexAttr(op.getFirst())},
+      sizes{rewriter.getIndexAttr(type.getDimSize(0)), rewriter.getIndexAttr(type.getDimSize(1))},
+      strides(2, rewriter.getIndexAttr(1));
+  Value columns =
+      tensor::ExtractSliceOp::create(rewriter, op.getLoc(), input, offsets, sizes, strides);
+  return isWidened ? castTile<arith::TruncIOp>(rewriter, columns, element) : columns;
+}
+
+static Value lowerColumnsBetween(RewriterBase &rewriter, tile::ColumnsBetweenOp op) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  SmallVector<Value> limits(op->getOperands());
+  SmallVector<AffineMap> maps(limits.size(), rewriter.getMultiDimIdentityMap(2).dropResult(1));
+  return createMap(
+      rewriter, op.getLoc(), type, limits, maps,
+      [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+        Value column = arith::IndexCastOp::create(b, l, b.getI32Type(),
+                                                  linalg::IndexOp::create(b, l, /*dim=*/1));
+        Value below, above;
+        if (op.getLow())
+          below = arith::CmpIOp::create(b, l, arith::CmpIPredicate::sle, args.front(), column);
+        if (op.getHigh())
+          above = arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, column, args.back());
+        if (!below || !above)
+          return below ? below : above;
+        return arith::AndIOp::create(b, l, below, above);
+      });
 }
 
 static Value lowerIota(RewriterBase &rewriter, tile::IotaOp op) {
@@ -181,10 +248,7 @@ static FailureOr<Value> lowerConstant(RewriterBase &rewriter, arith::ConstantOp 
     return op.emitError("tiles of different constants cannot be lowered to the cpu; "
                         "compute them from tile.iota");
   auto scalar = cast<TypedAttr>(dense.getSplatValue<Attribute>());
-  auto type = cast<RankedTensorType>(op.getType());
-  return createMap(rewriter, op.getLoc(), type, {}, {}, [&](OpBuilder &b, Location l, ValueRange) {
-    return arith::ConstantOp::create(b, l, scalar).getResult();
-  });
+  return fill(rewriter, op.getLoc(), cast<RankedTensorType>(op.getType()), scalar);
 }
 
 /// Test the numbers one after the other.
@@ -210,6 +274,65 @@ static Value lowerNthBit(RewriterBase &rewriter, tile::NthBitOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   Value n = arith::IndexCastOp::create(b, b.getI32Type(), op.getN());
   return arith::IndexCastOp::create(b, b.getIndexType(), tile::emitNthBit(b, op.getWord(), n));
+}
+
+/// Return whether an element of a tile of conditions is true.
+static Value lowerAny(ImplicitLocOpBuilder &b, Value conditions) {
+  auto type = cast<RankedTensorType>(conditions.getType());
+  IntegerType i32 = b.getI32Type();
+  Value bits = castTile<arith::ExtUIOp>(b, conditions, i32);
+  while (type.getRank() > 1) {
+    type = RankedTensorType::get(type.getShape().drop_front(), i32);
+    Value none = fill(b, b.getLoc(), type, b.getI32IntegerAttr(0));
+    auto reduce = linalg::ReduceOp::create(
+        b, bits, none, ArrayRef<int64_t>{0}, [](OpBuilder &inner, Location loc, ValueRange args) {
+          Value any = arith::MaxSIOp::create(inner, loc, args[0], args[1]);
+          linalg::YieldOp::create(inner, loc, any);
+        });
+    bits = reduce->getResult(0);
+  }
+  // A number for each column is left.
+  Value zero = arith::ConstantIntOp::create(b, 0, /*width=*/32);
+  int64_t rank = type.getRank();
+  SmallVector<Value> lower(rank, arith::ConstantIndexOp::create(b, 0)), upper,
+      step(rank, arith::ConstantIndexOp::create(b, 1));
+  for (int64_t size : type.getShape())
+    upper.push_back(arith::ConstantIndexOp::create(b, size));
+  scf::LoopNest nest = scf::buildLoopNest(
+      b, b.getLoc(), lower, upper, step, zero,
+      [&](OpBuilder &inner, Location loc, ValueRange at, ValueRange any) -> scf::ValueVector {
+        Value bit = tensor::ExtractOp::create(inner, loc, bits, at);
+        return {arith::OrIOp::create(inner, loc, any[0], bit)};
+      });
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, nest.results[0], zero);
+}
+
+/// Branch on the whole tile, which is one group of rows; whether it ran is a condition then.
+static LogicalResult lowerIfAny(RewriterBase &rewriter, tile::IfAnyOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  if (Value ran = op.getRan())
+    for (Operation *user : ran.getUsers())
+      if (!isa<tile::IfAnyOp>(user))
+        return user->emitError()
+               << "'" << user->getName() << "' of " << ran.getType()
+               << " cannot be lowered to the cpu; only tile.if_any reads it there";
+  Value any = op.getRows();
+  if (isa<RankedTensorType>(any.getType()))
+    any = lowerAny(b, any);
+  auto choice = scf::IfOp::create(b, op.getInits().getTypes(), any, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/true);
+  Operation *yield = op.getBody().front().getTerminator();
+  SmallVector<Value> values(yield->getOperands()), results(choice.getResults());
+  rewriter.eraseOp(yield);
+  rewriter.mergeBlocks(&op.getBody().front(), choice.thenBlock());
+  b.setInsertionPointToEnd(choice.thenBlock());
+  scf::YieldOp::create(b, values);
+  b.setInsertionPointToEnd(choice.elseBlock());
+  scf::YieldOp::create(b, op.getInits());
+  if (op.getRan())
+    results.push_back(any);
+  rewriter.replaceOp(op, results);
+  return success();
 }
 
 /// Return whether a value is what a loop made of another one, in its buffer.
@@ -276,13 +399,19 @@ static LogicalResult lowerOp(RewriterBase &rewriter, Operation *op) {
     value = lowerBroadcast(rewriter, broadcast);
   } else if (isa<tile::TransposeOp>(op)) {
     value = transpose(rewriter, op->getLoc(), op->getOperand(0));
+  } else if (auto columns = dyn_cast<tile::ColumnsOp>(op)) {
+    value = lowerColumns(rewriter, columns);
+  } else if (auto between = dyn_cast<tile::ColumnsBetweenOp>(op)) {
+    value = lowerColumnsBetween(rewriter, between);
   } else if (auto iota = dyn_cast<tile::IotaOp>(op)) {
     value = lowerIota(rewriter, iota);
   } else if (auto ballot = dyn_cast<tile::BallotOp>(op)) {
     value = lowerBallot(rewriter, ballot);
   } else if (auto bit = dyn_cast<tile::NthBitOp>(op)) {
     value = lowerNthBit(rewriter, bit);
-  } else if (isa<tile::VoteOp>(op)) {
+  } else if (auto any = dyn_cast<tile::IfAnyOp>(op)) {
+    return lowerIfAny(rewriter, any);
+  } else if (isa<tile::VoteOp, tile::YieldOp>(op)) {
     return success();
   } else if (auto bits = dyn_cast<tile::RandomBitsOp>(op)) {
     value = lowerRandomBits(rewriter, bits);

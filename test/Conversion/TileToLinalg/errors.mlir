@@ -50,3 +50,20 @@ tile.func @two_results(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] 
 tile.func @boxes(%x: !tile.view<?x64xf32, #order>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
   tile.return
 }
+
+// -----
+
+tile.func @ran(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = tile.load %x[%t] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+  %some = arith.cmpf ogt, %v, %v : tensor<64xf32>
+  %w, %ran = tile.if_any %some (%v) : tensor<64xi1>, (tensor<64xf32>) -> !tile.ran {
+    tile.yield %v : tensor<64xf32>
+  }
+  // expected-error @+1 {{'scf.for' of '!tile.ran' cannot be lowered to the cpu; only tile.if_any reads it there}}
+  %r = scf.for %i = %c0 to %t step %c1 iter_args(%before = %ran) -> !tile.ran {
+    scf.yield %before : !tile.ran
+  }
+  tile.return
+}

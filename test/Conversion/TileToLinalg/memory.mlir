@@ -169,3 +169,26 @@ tile.func @slice(%x: !tile.view<?x?x80xf32>, %first: index, %n: index, %t: index
   tile.store %v, %s[%t, %c0, %c0] dims [1, 2] : tensor<8x80xf32>, !tile.view<?x?x80xf32>
   tile.return
 }
+
+// -----
+
+// A long row is moved in parts of 256, each tested by itself.
+// CHECK-LABEL: func.func @long
+tile.func @long(%x: !tile.view<?xf32>, %y: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  // CHECK: %[[WHOLE:.*]] = scf.for %[[I:.*]] = %c0{{.*}} to %c1024{{.*}} step %c256{{.*}} iter_args(%[[TILE:.*]] = %{{.*}}) -> (tensor<1100xf32>)
+  // CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %[[I]] : index
+  // CHECK: %[[LAST:.*]] = arith.addi %[[FIRST]], %c255
+  // CHECK: scf.if {{.*}} -> (vector<64xf32>, vector<64xf32>, vector<64xf32>, vector<64xf32>)
+  // CHECK: vector.transfer_write %{{.*}}, %[[TILE]]
+  // CHECK: scf.yield
+  // CHECK: scf.if {{.*}} -> (vector<64xf32>, vector<8xf32>, vector<4xf32>)
+  // CHECK: vector.transfer_write %{{.*}}, %[[WHOLE]]
+  %v = tile.load %x[%t] dims [0] : !tile.view<?xf32> -> tensor<1100xf32>
+  // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c1024{{.*}} step %c256
+  // CHECK-COUNT-4: vector.store
+  // CHECK-COUNT-4: vector.maskedstore
+  // CHECK-COUNT-3: vector.store
+  // CHECK-COUNT-3: vector.maskedstore
+  tile.store %v, %y[%t] dims [0] : tensor<1100xf32>, !tile.view<?xf32>
+  tile.return
+}

@@ -29,3 +29,37 @@ func.func @carry(%n: index, %o: memref<16x16xf32>) {
   vector.transfer_write %v, %o[%c0, %c0] {in_bounds = [true]} : vector<16xf32>, memref<16x16xf32>
   return
 }
+
+// What a loop hands on in another place is copied before it is written over, and what it
+// begins with; a row that is loaded is not.
+// CHECK-LABEL: func.func @exchange
+func.func @exchange(%n: index, %x: memref<16x16xf32>, %o: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  // CHECK: scf.for
+  // CHECK-NOT: linalg.copy
+  // CHECK: vector.transfer_write %{{.*}}, %[[LOADED:.*]][%{{.*}}, %{{.*}}]
+  %l = scf.for %i = %c0 to %c16 step %c1 iter_args(%a = %e) -> tensor<16x16xf32> {
+    %v = vector.transfer_read %x[%i, %c0], %z {in_bounds = [true]} : memref<16x16xf32>, vector<16xf32>
+    %b = vector.transfer_write %v, %a[%i, %c0] {in_bounds = [true]} : vector<16xf32>, tensor<16x16xf32>
+    scf.yield %b : tensor<16x16xf32>
+  }
+  // CHECK: linalg.copy ins(%[[LOADED]] : {{.*}}) outs(%[[A:.*]] :
+  // CHECK: linalg.copy ins(%[[LOADED]] : {{.*}}) outs(%[[B:.*]] :
+  // CHECK: scf.for
+  // CHECK: linalg.copy ins(%[[B]] : {{.*}}) outs(%[[B2:.*]] :
+  // CHECK: linalg.copy ins(%[[A]] : {{.*}}) outs(%[[A2:.*]] :
+  // CHECK: linalg.copy ins(%[[B2]] : {{.*}}) outs(%[[A]] :
+  // CHECK: linalg.copy ins(%[[A2]] : {{.*}}) outs(%[[B]] :
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %l, %b = %l) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+    %to_a = bufferization.materialize_in_destination %b in %a : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    %to_b = bufferization.materialize_in_destination %a in %b : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    scf.yield %to_a, %to_b : tensor<16x16xf32>, tensor<16x16xf32>
+  }
+  %v = vector.transfer_read %r#0[%c0, %c0], %z {in_bounds = [true]} : tensor<16x16xf32>, vector<16xf32>
+  vector.transfer_write %v, %o[%c0, %c0] {in_bounds = [true]} : vector<16xf32>, memref<16x16xf32>
+  return
+}

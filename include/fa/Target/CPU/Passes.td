@@ -45,7 +45,9 @@ def CPUBufferize : Pass<"cpu-bufferize", "::mlir::ModuleOp"> {
   let summary = "give every tile a buffer";
   let description = [{
     What: upstream's one-shot bufferization; copies become `linalg.copy`, so
-    that they are vectorized like everything else.
+    that they are vectorized like everything else. Where it finds no order of reads and
+    writes in a kernel, as where a loop hands a tile on in another place, loops and branches
+    of that kernel get copies of what they begin with and go on with.
 
     Requires: loops carry tiles in the buffers they came in (as
     `convert-tile-to-linalg` leaves them). Ensures: no tensor is left; every

@@ -178,6 +178,27 @@ static LogicalResult verifyTensorMap(FuncOp func, unsigned argument) {
   return success();
 }
 
+/// (C14)
+static LogicalResult verifyTileSizes(FuncOp func) {
+  constexpr int64_t kMost = 1 << 24;
+  WalkResult walk = func.getBody().walk([&](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes()) {
+      auto tile = dyn_cast<RankedTensorType>(type);
+      if (!tile)
+        continue;
+      int64_t elements = 1;
+      for (int64_t size : tile.getShape())
+        if (!ShapedType::isDynamic(size) && size > 0)
+          elements = size > kMost / elements ? kMost + 1 : elements * size;
+      if (elements > kMost)
+        return op->emitError() << "(func_c14) a tile has at most " << kMost << " elements, got "
+                               << tile << "; let more work tiles of the grid share them";
+    }
+    return success();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult FuncOp::verify() {
   AffineMap map = getGrid();
   ArrayRef<int64_t> sizes = getSizes();
@@ -267,5 +288,5 @@ LogicalResult FuncOp::verify() {
   if (!divides)
     return emitOpError("(func_c5) grid must divide by positive constants only, got ")
            << AffineMapAttr::get(map);
-  return success();
+  return verifyTileSizes(*this);
 }

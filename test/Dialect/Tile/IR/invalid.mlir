@@ -535,6 +535,24 @@ tile.func @func_c12(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] at
 
 // -----
 
+tile.func @func_c14(%x: !tile.view<?x16xf32>) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %most = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x16xf32> -> tensor<1048576x16xf32>
+  // expected-error@+1 {{(func_c14) a tile has at most 16777216 elements, got 'tensor<1048577x16xf32>'; let more work tiles of the grid share them}}
+  %more = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x16xf32> -> tensor<1048577x16xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @func_c14_overflow(%x: !tile.view<?x16xf32>) grid affine_map<() -> ()> sizes [] {
+  // expected-error@+1 {{(func_c14) a tile has at most 16777216 elements, got 'tensor<9223372036854775807x9223372036854775807xf32>'}}
+  %zero = arith.constant dense<0.0> : tensor<9223372036854775807x9223372036854775807xf32>
+  tile.return
+}
+
+// -----
+
 // expected-error@+1 {{(func_c9) tile.blocks_per_sm is from 1 to 32, on a grid of one dimension, got 0 : i64 and 1}}
 tile.func @func_c9(%x: !tile.view<?xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.blocks_per_sm = 0 : i64} {
   tile.return

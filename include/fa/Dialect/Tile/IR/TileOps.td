@@ -59,6 +59,8 @@ def Tile_FuncOp : Tile_Op<"func", [
     - (C11) `tile.dependent` has no value. The program waits by `tile.kernel_wait`.
     - (C12) `tile.min_blocks_per_sm` is from 1 to 32: an SM holds so many blocks at a time,
       so that each may have that part of its registers and of its shared memory.
+    - (C13) `tile.dims` of an argument has a name for each dimension of a view.
+    - (C14) A tile has at most 2^24 elements.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.
@@ -426,7 +428,8 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [RecursiveMemoryEffects, NoRegionArguments,
 
     A last result of type `!tile.ran` says for which groups the region ran. As the
     condition of another tile.if_any, it runs for the same groups, without another
-    vote; so a result that is read only there need not be right elsewhere.
+    vote; so a result that is read only there need not be right elsewhere. On CPUs
+    it is for nothing else: no loop carries it.
 
     Constraints:
     - (C1) The region yields values of the results' types, but that of `!tile.ran`.
