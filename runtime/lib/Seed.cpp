@@ -171,9 +171,8 @@ std::string Seed::describe() {
   std::optional<Index> index = readIndex();
   // The first entry, which is read last, tells of which build all are.
   if (!index || index->frames.empty() ||
-      !llvm::all_of(llvm::reverse(index->frames), [&](const FrameAt &at) {
-        return readFrame(at.offset, at.size, at.whole);
-      }))
+      !llvm::all_of(llvm::reverse(index->frames),
+                    [&](const FrameAt &at) { return readFrame(at.offset, at.size, at.whole); }))
     return path + ", damaged";
   bool own = StringRef(frame).contains(getBuildId());
   return path + ", " + std::to_string(index->entries.size()) + " entries" +
