@@ -224,10 +224,11 @@ const ProductInstruction *LayoutGraph::instructionOf(DotOp dot) const {
     const ProductInstruction *ofWarp = findProductInstruction("mma.sync.m16n8k16");
     if (!async)
       return ofWarp;
-    // Warps share the columns of fewer rows than warpgroups have.
+    // Warps that are no whole warpgroups, or share the columns of fewer rows than these have.
     const ProductInstruction *ofGroup = findProductInstruction("wgmma.m64k16");
     int64_t rows = shapeOf(dot.getAcc())[0];
-    return !fitsRows(*ofGroup, rows) && fitsRows(*ofWarp, rows) ? ofWarp : ofGroup;
+    bool serves = warps % ofGroup->warps == 0 && fitsRows(*ofGroup, rows);
+    return !serves && fitsRows(*ofWarp, rows) ? ofWarp : ofGroup;
   }
   return element.isF32() ? findProductInstruction("mma.sync.m16n8k8.tf32.paired") : nullptr;
 }
