@@ -238,8 +238,9 @@ static FailureOr<EntryFacts> findFacts(ModuleOp module, const Manifest &manifest
       return failure();
     shapes = std::move(*at);
     for (const ManifestArgument &argument : manifest.arguments)
-      for (StringRef dim : argument.dims)
-        if (argument.isBound() && !dim.empty() && !sizeAt(*options.problem, dim))
+      for (auto [dim, size] : llvm::zip(argument.dims, argument.shape))
+        if (argument.isBound() && ShapedType::isDynamic(size) && !dim.empty() &&
+            !sizeAt(*options.problem, dim))
           facts.unknown.insert(dim);
   }
   for (const ManifestKernel &kernel : manifest.kernels()) {

@@ -20,6 +20,7 @@
 // ONLINE: output o: 2097152 bytes, O(N)
 // ONLINE-NOT: workspace
 // ONLINE: memory: 8388608 bytes, O(N) (16777216 bytes at twice the lengths)
+// ONLINE-NOT: count as 1
 
 // STANDARD: kernel @f_scores
 // STANDARD: workspace f_scores_ws: 67108864 bytes, O(N^2)
