@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPUCompile.h"
+#include "InChild.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Runtime/CPUExecutor.h"
@@ -20,9 +21,7 @@
 #include <cstring>
 #include <future>
 #include <limits>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -262,13 +261,7 @@ TEST(CPU, PoolsOfOneThreadHaveNothingInCommon) {
     return sum;
   };
   EXPECT_EQ(count(), 10);
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    _exit(count());
-  }
-  int status = -1;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
+  int status = test::inChild(count);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 10) << status;
   end.set_value();
   other.join();

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InChild.h"
 #include "PtxasFixture.h"
 #include <chrono>
 #include <csignal>
@@ -17,6 +18,7 @@
 #include <thread>
 
 using namespace fa::test;
+using mlir::fa::test::inChild;
 
 TEST_F(KeptCubins, AreFoundAtTheNextStart) {
   std::vector<int> open;
@@ -332,18 +334,6 @@ TEST_F(KeptCubins, EndWithTheProcess) {
 //===----------------------------------------------------------------------===//
 // Children, into which threads do not come along
 //===----------------------------------------------------------------------===//
-
-/// Return the status of a child that does something, or is ended by an alarm.
-template <typename Work> static int inChild(Work work) {
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    _exit(work());
-  }
-  int status = -1;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return status;
-}
 
 /// Compile a program under a name that others may use, too; null where that fails.
 static fa_program *compileAs(const std::string &name) {

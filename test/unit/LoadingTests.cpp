@@ -10,10 +10,10 @@
 #include "../../runtime/lib/Program.h"
 #include "../../runtime/lib/ProgramCache.h"
 #include "FakeLaunch.h"
+#include "InChild.h"
 #include <chrono>
 #include <cstring>
 #include <future>
-#include <sys/wait.h>
 #include <thread>
 #include <vector>
 
@@ -368,12 +368,7 @@ TEST_F(CUDA, ChildrenDoNotWait) {
     while (!go)
       std::this_thread::yield();
   });
-  pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0)
-    _exit(task.wait() ? 1 : 7);
-  int status = 0;
-  waitpid(child, &status, 0);
+  int status = inChild([&] { return task.wait() ? 1 : 7; });
   EXPECT_EQ(WEXITSTATUS(status), 7);
   go = true;
   EXPECT_TRUE(task.wait());
@@ -393,11 +388,7 @@ TEST_F(CUDA, ChildrenFindMutexesFree) {
     isWhole = true;
   });
   taken.get_future().wait();
-  pid_t child = fork();
-  if (child == 0)
-    _exit(mutex.try_lock() && isWhole && hasBegun ? 7 : 1);
-  int status = 0;
-  waitpid(child, &status, 0);
+  int status = inChild([] { return mutex.try_lock() && isWhole && hasBegun ? 7 : 1; });
   EXPECT_EQ(WEXITSTATUS(status), 7);
   EXPECT_FALSE(hasBegun);
   other.join();
@@ -411,14 +402,10 @@ TEST_F(CUDA, ChildrenHaveTasks) {
       Background([] {}).wait();
   });
   for (int i = 0; i < 50; ++i) {
-    pid_t child = fork();
-    if (child == 0) {
-      alarm(60);
+    int status = inChild([]() -> int {
       bool done = Background([] {}).wait();
       std::exit(done ? 7 : 1);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
+    });
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
   }
   enough = true;
