@@ -152,17 +152,21 @@ class Program:
                              "tensors" % (name, device, self.target if self.on_cpu else self._place))
 
     def _refuse_shared(self, arguments: Any) -> None:
-        """Refuse an output that is another argument too: kernels read what they have not written yet."""
-        names: dict[int, str] = {}
+        """Refuse an output in memory of another argument: kernels read what they have not written yet. Of tensors with gaps only
+        their first elements are compared, as others may lie in the gaps."""
+        known: list[tuple[str, int, int, bool]] = []
         for argument in arguments:
             tensor = argument.tensor.contents if argument.tensor else None
             if tensor is None or not tensor.data or 0 in tensor.shape[:tensor.rank]:
                 continue
-            name, address = argument.name.decode(), tensor.data
-            other = names.setdefault(address, name)
-            if other != name and OUTPUT in (self.kinds[self.names.index(name)], self.kinds[self.names.index(other)]):
-                raise ValueError("'%s' and '%s' begin at the same address, but a launch reads what it has not written yet; give the "
-                                 "output memory of its own" % (other, name))
+            name, first = argument.name.decode(), tensor.data
+            bytes_, dense = _count_bytes(tensor)
+            for other, start, size, whole in known:
+                shared = first < start + size and start < first + bytes_ if dense and whole else first == start
+                if shared and OUTPUT in (self.kinds[self.names.index(name)], self.kinds[self.names.index(other)]):
+                    raise ValueError("'%s' and '%s' share memory, but a launch reads what it has not written yet; give the output "
+                                     "memory of its own" % (other, name))
+            known.append((name, first, bytes_, dense))
 
     def workspace_size(self, **values: Any) -> int:
         """Return the bytes of workspace that a launch needs."""
@@ -193,6 +197,15 @@ class Program:
             memory = ctypes.create_string_buffer(bytes_ + 64)
             address = (ctypes.addressof(memory) + 63) // 64 * 64
         check(fa.fa_program_launch(self._handle, stream, arguments, len(arguments), address, bytes_))
+
+
+def _count_bytes(tensor: Any) -> tuple[int, bool]:
+    """Return the bytes from a tensor's first element to its last one, and whether there are no gaps between."""
+    shape, strides = tensor.shape[:tensor.rank], tensor.strides[:tensor.rank] if tensor.strides else None
+    count = math.prod(shape)
+    span = count if strides is None else 1 + sum((size - 1) * stride for size, stride in zip(shape, strides))
+    size = max(1, int(DTYPE_NAMES[tensor.dtype].lstrip("bfi")) // 8)
+    return span * size, span == count and (strides is None or min(strides, default=1) > 0)
 
 
 def make_tensor(address: int | None, dtype: str, shape: Sequence[int],

@@ -86,16 +86,18 @@ def _note_origin(context: Any) -> None:
 
 
 def _note_changes(context: Any) -> None:
-    """Note operations that are of no value in `values`, and may change one."""
+    """Note operations that are of no value in `values`, and may change one, or write an element of any tensor."""
     nodes = _get_nodes(context)
     node, made = next(iter(nodes)), set(nodes)
     _noted.clear()
     while node.op != "root":
+        name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
         if node not in nodes and not made.isdisjoint(node.all_input_nodes):
             made.add(node)
-            name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
             if _may_change(name, node.args, node.kwargs):
                 _noted.append(name)
+        elif node not in nodes and name == "setitem":
+            _noted.append(name)
         node = node.next
 
 
@@ -242,6 +244,8 @@ def record(function: Callable[..., Any], is_score: bool, count: int, device: tor
     result, values = recorder.freeze(result), recorder.values
     if is_dynamo_compiling():
         comptime(_note_changes)
+        if "setitem" in _get_noted():
+            raise Untranslatable("an element of a tensor is written; masks and scores only read: make the tensor before the call")
         if _get_noted():
             raise Untranslatable(HIDDEN)
     return tuple(recorder.entries), result

@@ -14,6 +14,7 @@ import traceback
 
 import torch
 import torch._decomp
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
@@ -62,6 +63,22 @@ def find_decompositions():
             if isinstance(op, torch._ops.OpOverload) and name_of_op(op) not in known}
 
 
+def is_view(node):
+    """Return whether a node gives memory of one of its arguments."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(x.alias_info is not None and not x.alias_info.is_write for x in schema.returns)
+
+
+def refuse_change(node, name):
+    """Refuse an op in place that others see than those that read its result."""
+    changed = node.args[0]
+    if changed.op == "get_attr":
+        raise Untranslatable("'%s' changes a captured tensor; masks and scores only read" % name)
+    if is_view(changed) or any(is_view(user) for user in changed.users):
+        raise Untranslatable("'%s' changes a view, or what has one, and the other keeps its values here; masks and scores only "
+                             "read: write the operation that gives a new tensor" % name)
+
+
 class Source:
     """A tensor that a function closes over, and the views that it makes of it: (ATen's name, other arguments)."""
 
@@ -101,8 +118,8 @@ class _Graph:
             raise Untranslatable("'%s' gives no tensor; write it with tensors alone" % name)
         if node.target.namespace not in ("aten", "prims"):
             raise Untranslatable("operation '%s' has no translation" % node.target)
-        if node.target._schema.is_mutable and node.args[0].op == "get_attr":
-            raise Untranslatable("'%s' changes a captured tensor; masks and scores only read" % name)
+        if node.target._schema.is_mutable:
+            refuse_change(node, name)
         if name in ("index", "select"):
             return self.emit_index(node, name)
         read = self.values.get(node.args[0]) if node.args and isinstance(node.args[0], torch.fx.Node) else None
@@ -355,6 +372,7 @@ class _Tracing(TorchFunctionMode):
         for x in tensors:
             if x.is_nested or x.layout is not torch.strided:
                 refuse_memory(x)
+        self.refuse_access(name, tensors, args)
         if self.is_score:
             self.check_gradients(name, tensors)
         if function is torch.Tensor.__getitem__:
@@ -368,6 +386,15 @@ class _Tracing(TorchFunctionMode):
                 "the gradients here are those of all that a score computes: write it in standard operations, without "
                 "these" % name)
         return result
+
+    def refuse_access(self, name, tensors, args):
+        """Refuse what reads a tensor's memory, which is none while it is traced, or would change a captured one now, once."""
+        if tensors and name in ("numpy", "__array__"):
+            raise Untranslatable("NumPy is given a tensor; read a captured one by .tolist() or .item(), or make its array a tensor "
+                                 "by torch.from_numpy before the call, and write functions of torch")
+        captured = args and isinstance(args[0], torch.Tensor) and not isinstance(args[0], FakeTensor)
+        if captured and name.endswith("_") and not name.endswith("__"):
+            raise Untranslatable("'%s' changes a captured tensor; masks and scores only read" % name)
 
     def check_gradients(self, name, tensors):
         """Refuse what would make gradients others than those of the values."""
@@ -468,8 +495,6 @@ _tracing = threading.RLock()
 
 def trace(function, kinds, device, reads):
     """Return the graph of a function of scalars: "score", a float, or positions; one thread at a time."""
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
     def call(*scalars):
         # Functions are called as Python calls them: methods, defaults, partial ones, modules.
         with _Tracing(reads, "score" in kinds):

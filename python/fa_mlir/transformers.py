@@ -210,6 +210,10 @@ def _run_with_sinks(launch: Launch, sinks: torch.Tensor) -> torch.Tensor:
     return (output * kept.transpose(1, 2)[..., None]).to(output.dtype)
 
 
+# Attentions that add a mask to a bias of their own, and leave out one that is a BlockMask.
+_LOSE_MASKS = frozenset(("DogeAttention",))
+
+
 def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
            attention_mask: Mask | torch.Tensor | None, dropout: float = 0.0, scaling: float | None = None,
            is_causal: bool | None = None, softcap: float | None = None, s_aux: torch.Tensor | None = None,
@@ -219,6 +223,9 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
            **others: Any) -> tuple[torch.Tensor, None]:
     """Return (output, None) for transformers' AttentionInterface; output is batch x sequence x heads x head size."""
     _check_others(others)
+    if type(module).__name__ in _LOSE_MASKS and _is_bias(attention_mask):
+        raise NotImplementedError("fa_mlir: %s leaves out masks that are no tensors, so that nothing would be hidden; use "
+                                  "attn_implementation='sdpa' or 'eager' for this model" % type(module).__name__)
     if s_aux is None and sinks is not None and sinks.dim() == 1:
         s_aux, sinks = sinks, None
     launch = Launch(*autocast(*[x.transpose(1, 2) for x in (query, key, value)]), heads_last=True)

@@ -703,7 +703,21 @@ class Refused(unittest.TestCase):
         q = torch.randn(1, 1, 8, 16)
         table, array, small = torch.zeros(8), torch.zeros(8).numpy(), torch.zeros(8, dtype=torch.int8)
         complexes, words, five, sparse = table.to(torch.complex64), table.to(torch.uint16), torch.zeros(1, 1, 1, 8, 8), table.to_sparse()
-        bytes_ = table.to(torch.float8_e4m3fn)
+        bytes_, number = table.to(torch.float8_e4m3fn), torch.tensor(3)
+
+        def change_view(b, h, i, j):
+            view = i.view(())
+            view *= 2
+            return view > j
+
+        def change_viewed(b, h, i, j):
+            view = i.view(())
+            i *= 2
+            return view > j
+
+        def write_element(b, h, i, j):
+            table[3] = 5.0
+            return table[j] > i
         cases = [
             (TypeError, r"cannot be called with \(b, h, q_idx, kv_idx\), as a mask_mod", lambda q, k: q >= k),
             (_translate.Untranslatable, r"users.py:\d+: Python asks for the value .*torch.where", lambda b, h, q, k: 0 <= q - k <= 5),
@@ -729,7 +743,16 @@ class Refused(unittest.TestCase):
              lambda b, h, q, k: sparse[q] > 0),
             (_translate.Untranslatable, r"users.py:\d+: .* compute what needs a whole tensor before the call",
              lambda b, h, q, k: (table > q).any()),
-            (_translate.Untranslatable, r"users.py:\d+: 'add' changes a captured tensor", lambda b, h, q, k: table.add_(q)[k] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: 'add_' changes a captured tensor", lambda b, h, q, k: table.add_(q)[k] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: 'add_' changes a captured tensor", lambda b, h, q, k: number.add_(1) > k),
+            (_translate.Untranslatable, r"users.py:\d+: 'add' changes a view, or what has one", lambda b, h, q, k: table[3].add_(1) > k),
+            (_translate.Untranslatable, r"users.py:\d+: 'mul' changes a view, or what has one", change_view),
+            (_translate.Untranslatable, r"users.py:\d+: 'mul' changes a view, or what has one", change_viewed),
+            (_translate.Untranslatable, r"users.py:\d+: 'copy' changes a view, or what has one", write_element),
+            (_translate.Untranslatable, r"users.py:\d+: NumPy is given a tensor; read a captured one by .tolist\(\)",
+             lambda b, h, q, k: q < int(number.numpy())),
+            (_translate.Untranslatable, r"users.py:\d+: NumPy is given a tensor; read a captured one by .tolist\(\)",
+             lambda b, h, q, k: q < int(number.__array__())),
             (_translate.Untranslatable, r"users.py:\d+: operation 'aten.searchsorted' has no translation",
              lambda b, h, q, k: torch.searchsorted(table, q.float()) == k),
             (_translate.Untranslatable, r"users.py:\d+: operation 'aten.rand' has no translation", lambda b, h, q, k: torch.rand(()) > 0.5),
@@ -742,6 +765,11 @@ class Refused(unittest.TestCase):
         for error, expected, mask in cases:
             with self.subTest(expected), self.assertRaisesRegex(error, expected):
                 fa_mlir.flex_attention(q, q, q, block_mask=mask)
+        self.assertEqual((int(number), float(table.abs().sum())), (3, 0.0))
+        torch._dynamo.reset()
+        with self.assertRaises(Exception):
+            torch.compile(lambda x: fa_mlir.flex_attention(x, x, x, block_mask=write_element), backend="eager", fullgraph=True)(q)
+        self.assertEqual(float(table.abs().sum()), 0.0)
 
     def test_gradients_of_parts(self):
         """Gradients are those of the values, so what PyTorch has others for is refused."""

@@ -136,8 +136,17 @@ class OnArrays(unittest.TestCase):
         for changes, error, words in cases:
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 self.launch(**changes)
-        with self.assertRaisesRegex(ValueError, "'(q|o)' and '(q|o)' begin at the same address.*give the output memory of its own"):
+        with self.assertRaisesRegex(ValueError, "'(q|o)' and '(q|o)' share memory.*give the output memory of its own"):
             self.launch(o=self.arrays["q"])
+        # The second half of one is the first half of the other; in the gaps of an input an output may lie.
+        memory = np.zeros((3, *self.arrays["q"].shape[1:]), np.float32)
+        with self.assertRaisesRegex(ValueError, "'(q|o)' and '(q|o)' share memory"):
+            self.launch(q=memory[:2], o=memory[1:])
+        both = np.zeros((*self.arrays["q"].shape[:-1], 2, self.arrays["q"].shape[-1]), np.float32)
+        both[..., 0, :] = self.arrays["q"]
+        self.launch(q=both[..., 0, :], o=both[..., 1, :])
+        self.launch()
+        np.testing.assert_array_equal(both[..., 1, :], self.o)
         self.o.flags.writeable = False
         with self.assertRaisesRegex(ValueError, "'o' is an output and cannot be written"):
             self.launch()

@@ -93,8 +93,12 @@ void fa::rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewr
 
 std::string fa::freeKernelName(Operation *op, const Twine &name) {
   llvm::StringSet<> taken;
-  op->getParentOfType<func::FuncOp>().walk(
-      [&](MapBlocksOp block) { taken.insert(block.getKernel()); });
+  auto entry = op->getParentOfType<func::FuncOp>();
+  entry.walk([&](MapBlocksOp block) { taken.insert(block.getKernel()); });
+  // Others have a kernel of their own name, and others that it begins.
+  for (auto other : entry->getParentOp()->getRegion(0).getOps<func::FuncOp>())
+    if (other != entry)
+      taken.insert(other.getName());
   std::string chosen = name.str();
   for (unsigned number = 1; taken.contains(chosen); ++number)
     chosen = (name + std::to_string(number)).str();

@@ -107,10 +107,14 @@ MaybeInterval Ranges::ofWord(OpResult word) {
       auto write = dyn_cast<tile::WriteOp>(access);
       if (!write && !isa<tile::ReadOp>(access))
         return std::nullopt;
-      if (write)
-        written.push_back(word.getResultNumber() == 0
-                              ? write.getValue()
-                              : write.getOthers()[word.getResultNumber() - 1]);
+      if (!write)
+        continue;
+      // A tile's elements are no numbers of their own.
+      if (isa<RankedTensorType>(write.getValue().getType()))
+        return std::nullopt;
+      written.push_back(word.getResultNumber() == 0
+                            ? write.getValue()
+                            : write.getOthers()[word.getResultNumber() - 1]);
     }
   }
   return ofAny(written);

@@ -199,6 +199,32 @@ static LogicalResult verifyTileSizes(FuncOp func) {
   return failure(walk.wasInterrupted());
 }
 
+/// Return whether a workspace's size is a number, or is computed of dimensions of other arguments.
+static bool isSizeOfWorkspace(Attribute size) {
+  auto parts = dyn_cast<ArrayAttr>(size);
+  if (!parts)
+    return isa<IntegerAttr>(size);
+  constexpr size_t kOther = 4;
+  return llvm::is_contained({2, 3, 4, 6}, static_cast<int>(parts.size())) &&
+         llvm::all_of(llvm::enumerate(parts), [](auto part) {
+           bool name = part.index() % kOther == 0;
+           return name ? isa<StringAttr>(part.value()) : isa<IntegerAttr>(part.value());
+         });
+}
+
+/// (C15) Check what says which warps run the program.
+static LogicalResult verifyWarps(FuncOp func) {
+  constexpr int64_t kMostWarps = 32;
+  for (StringRef name : {TileDialect::kWarpsAttr, TileDialect::kBesideAttr}) {
+    Attribute value = func->getAttr(name);
+    auto number = dyn_cast_or_null<IntegerAttr>(value);
+    if (value && !(number && number.getValue().sge(1) && number.getValue().sle(kMostWarps)))
+      return func.emitOpError() << "(func_c15) " << name << " must be an integer from 1 to "
+                                << kMostWarps << ", got " << value;
+  }
+  return success();
+}
+
 LogicalResult FuncOp::verify() {
   AffineMap map = getGrid();
   ArrayRef<int64_t> sizes = getSizes();
@@ -250,10 +276,19 @@ LogicalResult FuncOp::verify() {
       return emitOpError() << "(func_c13) " << TileDialect::kDimsAttr << " of argument " << i
                            << " has a name for each dimension of a view, got " << dims << " of "
                            << type;
+    Attribute workspace = getArgAttr(i, TileDialect::kWorkspaceAttr);
+    if (auto sizes = dyn_cast_or_null<ArrayAttr>(workspace);
+        workspace && !(sizes && view && llvm::all_of(sizes, isSizeOfWorkspace)))
+      return emitOpError() << "(func_c16) " << TileDialect::kWorkspaceAttr << " of argument " << i
+                           << " has sizes of a view, each an integer or [name, dimension] with "
+                              "divisor, multiple and what is added, got "
+                           << workspace << " of " << type;
     if (getArgAttr(i, TileDialect::kLaunchEpochAttr) && !type.isInteger(64))
       return emitOpError() << "(func_c10) " << TileDialect::kLaunchEpochAttr
                            << " is a number of type 'i64', got argument " << i << " of " << type;
   }
+  if (failed(verifyWarps(*this)))
+    return failure();
   constexpr int64_t kMostBlocks = 32;
   auto isCount = [](Attribute blocks) {
     auto number = dyn_cast<IntegerAttr>(blocks);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileVerify.h"
+#include "fa/Dialect/Tile/IR/Stores.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 
@@ -38,14 +39,19 @@ LogicalResult RingOp::verify() {
   return success();
 }
 
-/// Return the sizes in bytes that the launch promises for a view, 0 for none.
-static int64_t alignmentOf(Value view) {
-  auto argument = dyn_cast<BlockArgument>(SliceOp::baseOf(view));
+int64_t tile::alignmentOf(Value view) {
+  // Slices along the last dimension begin anywhere.
+  for (auto slice = view.getDefiningOp<SliceOp>(); slice; slice = view.getDefiningOp<SliceOp>()) {
+    view = slice.getSource();
+    if (static_cast<int64_t>(slice.getDim()) + 1 == cast<ViewType>(view.getType()).getRank())
+      return 0;
+  }
+  auto argument = dyn_cast<BlockArgument>(view);
   auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
   auto align =
       func ? func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), TileDialect::kAlignAttr)
            : IntegerAttr();
-  return align ? align.getInt() : 0;
+  return align ? std::max<int64_t>(align.getInt(), 0) : 0;
 }
 
 LogicalResult PutOp::verify() {

@@ -40,10 +40,12 @@ LogicalResult RolesOp::verify() {
     auto role = dyn_cast<RoleOp>(op);
     if (!role)
       return op.emitOpError() << "(roles_c2) stands in tile.roles, which holds tile.role only";
+    // Each is checked by its own verifier, which runs later.
+    if (!role.getNameAttr() || !role.getWarpsAttr())
+      return success();
     if (!names.insert(role.getName()).second)
       return role.emitOpError() << "(roles_c2) has the name of another role, "
                                 << role.getNameAttr();
-    // Each is checked by its own verifier, which runs later.
     warps += std::clamp<int64_t>(role.getWarps(), 0, 1024);
   }
   if (names.empty())

@@ -116,6 +116,11 @@ bool tile::staysInRole(Type type) {
   return isa<RankedTensorType, SlotType, PendingType, RanType>(type);
 }
 
+bool tile::canSend(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile && tile.getElementType().isIntOrFloat() && tile.getElementTypeBitWidth() >= 16;
+}
+
 bool tile::crossesRoles(OpOperand &use) {
   Operation *from = use.get().getDefiningOp();
   bool isMarked = from && from->hasAttr(TileDialect::kRoleAttr);

@@ -39,6 +39,10 @@ StringRef roleOfUse(OpOperand &use);
 /// Return whether only the role that computes a value of this type has it.
 bool staysInRole(Type type);
 
+/// Return whether a ring may bring a value of this type to another role: a tile of elements that
+/// threads move.
+bool canSend(Type type);
+
 /// Return whether the operand is a value of another role than the one that takes it.
 bool crossesRoles(OpOperand &use);
 

@@ -528,6 +528,27 @@ tile.func @func_c13_names(%x: !tile.view<?xf32> {tile.dims = [3]}) grid affine_m
 
 // -----
 
+// expected-error@+1 {{(func_c15) tile.warps must be an integer from 1 to 32, got 0 : i64}}
+tile.func @func_c15(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 0 : i64} {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{(func_c15) tile.beside must be an integer from 1 to 32, got "two"}}
+tile.func @func_c15_beside(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.beside = "two"} {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{(func_c16) tile.workspace of argument 0 has sizes of a view, each an integer or [name, dimension] with divisor, multiple and what is added, got ["x", 0] of '!tile.view<?x64xf32>'}}
+tile.func @func_c16(%x: !tile.view<?x64xf32> {tile.workspace = ["x", 0]}) grid affine_map<() -> ()> sizes [] {
+  tile.return
+}
+
+// -----
+
 // expected-error@+1 {{(func_c12) tile.min_blocks_per_sm is from 1 to 32, got 0 : i64}}
 tile.func @func_c12(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.min_blocks_per_sm = 0 : i64} {
   tile.return

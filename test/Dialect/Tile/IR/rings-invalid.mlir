@@ -162,6 +162,20 @@ tile.func @put_c4_dims(%x: !tile.view<64x?xf16> {tile.align = 16 : i64}, %i: ind
 // -----
 
 // The promise is 8 bytes, too few.
+// A slice along the last dimension begins anywhere.
+tile.func @put_c4_slice(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %i: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %r = tile.ring : <1 x 16x32xf16, #tile.swizzle<64>>
+  %s = tile.slice %x dim 1 from %c1 size %c32 : !tile.view<?x64xf16> -> !tile.view<?x?xf16>
+  // expected-error @+1 {{(put_c4) copies of 16 bytes need a source with tile.align 16; use copy(ld_st)}}
+  tile.put %r, %s[%c0, %c0] dims [0, 1] copy(cp_async) : <1 x 16x32xf16, #tile.swizzle<64>>, <?x?xf16>
+  tile.return
+}
+
+// -----
+
 tile.func @put_c4_align(%x: !tile.view<?x64xf16> {tile.align = 8 : i64}, %i: index) grid affine_map<() -> (1)> sizes [] {
   %r = tile.ring : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
   // expected-error @+1 {{(put_c4) copies of 16 bytes need a source with tile.align 16}}

@@ -15,6 +15,10 @@ namespace mlir::tile {
 /// Return the view that an op stores or adds to; null where it does neither.
 Value destinationOf(Operation *op);
 
+/// Return the bytes that the launch promises addresses and strides of a view to be
+/// multiples of; 0 for none.
+int64_t alignmentOf(Value view);
+
 } // namespace mlir::tile
 
 #endif // FA_DIALECT_TILE_IR_STORES_H

@@ -30,8 +30,8 @@ def Tile_Dialect : Dialect {
     /// Unit, on a view argument: the kernel writes it.
     static constexpr llvm::StringLiteral kOutputAttr = "tile.output";
     /// On a view argument that the caller does not know: a buffer shared by
-    /// the kernels of an entry. Its value gives the sizes, one expression a
-    /// dimension, each ["name", dim] of another argument; ["name", dim, n, m] divided by n, rounded up, then rounded up
+    /// the kernels of an entry. Its value gives the sizes, one a dimension: a number, or
+    /// ["name", dim] of another argument; ["name", dim, n, m] divided by n, rounded up, then rounded up
     /// to a multiple of m; ["name", dim, n, m, "other", dim] with m times another size added.
     static constexpr llvm::StringLiteral kWorkspaceAttr = "tile.workspace";
     /// Unit, on an i64 argument that the caller does not know: a number of the launch.

@@ -61,6 +61,8 @@ def Tile_FuncOp : Tile_Op<"func", [
       so that each may have that part of its registers and of its shared memory.
     - (C13) `tile.dims` of an argument has a name for each dimension of a view.
     - (C14) A tile has at most 2^24 elements.
+    - (C15) `tile.warps` and `tile.beside` are from 1 to 32.
+    - (C16) `tile.workspace` of an argument has sizes of a view, as TileDialect.td has them.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.

@@ -117,8 +117,9 @@ AffineExpr Extent::getExpr(MLIRContext *context, int64_t by, ArrayRef<unsigned> 
 static bool isComputable(FuncOp func, Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op)) {
     Value view = load.getSource();
-    return isa<ViewType>(view.getType()) && isa<BlockArgument>(view) && load.isScalar() &&
-           !mayStoreTo(func, view);
+    auto type = dyn_cast<ViewType>(view.getType());
+    return type && !type.getElementType().isIndex() && isa<BlockArgument>(view) &&
+           load.isScalar() && !mayStoreTo(func, view);
   }
   return isArithmetic(op) && op->getNumResults() == 1 &&
          (op->hasTrait<OpTrait::Elementwise>() || op->hasTrait<OpTrait::ConstantLike>() ||

@@ -357,16 +357,16 @@ struct AssignLayouts : tile::impl::TileAssignLayoutsBase<AssignLayouts> {
   }
 
 private:
-  /// `tile.warps`, which is set where it was absent.
+  /// Return `tile.warps`, which is set where it was absent, or nothing, after an error, where
+  /// `tile.beside` does not divide it.
   std::optional<int64_t> warpsOf(tile::FuncOp func) {
-    Builder b(&getContext());
-    if (!func->hasAttr(TileDialect::kWarpsAttr))
-      func->setAttr(TileDialect::kWarpsAttr, b.getI64IntegerAttr(func.getNumWarps()));
-    auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
-    if (attr && attr.getValue().sge(1) && attr.getValue().sle(32))
-      return attr.getInt();
-    func.emitOpError() << TileDialect::kWarpsAttr << " must be an integer from 1 to 32, got "
-                       << func->getAttr(TileDialect::kWarpsAttr);
+    int64_t warps = func.getNumWarps();
+    func->setAttr(TileDialect::kWarpsAttr, Builder(&getContext()).getI64IntegerAttr(warps));
+    auto beside = func->getAttrOfType<IntegerAttr>(TileDialect::kBesideAttr);
+    if (!beside || warps % beside.getInt() == 0)
+      return warps;
+    func.emitOpError() << TileDialect::kBesideAttr << " must divide the " << warps << " warps, got "
+                       << beside;
     return std::nullopt;
   }
 };

@@ -25,6 +25,7 @@
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
+#include "fa/Dialect/Tile/IR/Stores.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -32,21 +33,6 @@
 
 using namespace mlir;
 using namespace mlir::tile;
-
-int64_t tile::alignmentOf(Value view) {
-  // Slices along the last dimension begin anywhere.
-  for (auto slice = view.getDefiningOp<SliceOp>(); slice; slice = view.getDefiningOp<SliceOp>()) {
-    view = slice.getSource();
-    if (static_cast<int64_t>(slice.getDim()) + 1 == cast<ViewType>(view.getType()).getRank())
-      return 0;
-  }
-  auto argument = dyn_cast<BlockArgument>(view);
-  auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
-  auto align =
-      func ? func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), TileDialect::kAlignAttr)
-           : IntegerAttr();
-  return align ? std::max<int64_t>(align.getInt(), 0) : 0;
-}
 
 std::optional<bool> tile::parseProducts(FuncOp func, StringRef products) {
   if (products == "sync" || products == "async")
@@ -144,7 +130,8 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
     return "its view is a slice of a slice, for which a launch makes no map";
   if (type.getOrder())
     return "its view does not lie row by row";
-  if (!type.getElementType().isIntOrFloat())
+  if (!type.getElementType().isIntOrFloat() ||
+      type.getElementType().getIntOrFloatBitWidth() % 8 != 0)
     return "its view holds no numbers of whole bytes";
   int64_t rank = type.getRank(), bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   if (alignmentOf(view) % kUnit != 0 || alignmentOf(view) == 0)

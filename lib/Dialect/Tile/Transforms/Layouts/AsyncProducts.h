@@ -13,10 +13,6 @@
 
 namespace mlir::tile {
 
-/// Return the bytes that the launch promises addresses and strides of a view to be
-/// multiples of; 0 for none.
-int64_t alignmentOf(Value view);
-
 /// Return whether products are to run asynchronously, from the option `products` of a pass:
 /// "sync" or "async"; nothing, after an error, if it is something else.
 std::optional<bool> parseProducts(FuncOp func, StringRef products);

@@ -35,6 +35,7 @@
 #include "RoleMarks.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
+#include "fa/Dialect/Tile/IR/Stores.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"

@@ -246,17 +246,11 @@ bool Division::isOfFirst(Value value) {
   return def->getBlock() == &block || (get && isReadByFirst(get));
 }
 
-/// Return whether a ring may have the value: a tile of elements that threads move.
-static bool canSend(Value value) {
-  auto tile = dyn_cast<RankedTensorType>(value.getType());
-  return tile && tile.getElementType().isIntOrFloat() && tile.getElementTypeBitWidth() >= 16;
-}
-
 /// Return whether a value of the first role is computed again: what comes of no product or cannot
 /// be sent, or, where many tiles would be sent, all but products.
 bool Division::isRepeated(Operation *def) {
   return canRepeat(def) &&
-         (repeatsAll || !comesOfProduct(def) || !llvm::all_of(def->getResults(), canSend));
+         (repeatsAll || !comesOfProduct(def) || !llvm::all_of(def->getResultTypes(), canSend));
 }
 
 /// Collect what is sent for an operand of the second role.
@@ -297,7 +291,7 @@ Value Division::computeOwn(Value value) {
     OpBuilder b(def->getContext());
     b.setInsertionPointAfter(def);
     markRole(b.clone(*def, own), kSecond);
-  } else if (canSend(value)) {
+  } else if (canSend(value.getType())) {
     own.map(value, receive(value));
   } else {
     return Value();
@@ -370,7 +364,7 @@ LogicalResult Division::check() {
     for (OpOperand &use : op->getOpOperands()) {
       Operation *def = use.get().getDefiningOp();
       bool isInside = !def || loop->isAncestor(def);
-      if (crossesRoles(use) && (isInside || !canSend(use.get())))
+      if (crossesRoles(use) && (isInside || !canSend(use.get().getType())))
         return WalkResult(fail(op, use.get()));
     }
     return WalkResult::advance();

@@ -15,7 +15,8 @@
 // Where all warps meet in each step 3 is the order of the program but for one product that runs
 // ahead, with and without a drain before one of the starts.
 //
-// The search has an end: no more than kMostOrders orders are simulated.
+// The search has an end: of no more than kMostTried choices of stages no more than kMostOrders are
+// kept, and as many orders simulated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +32,8 @@ using namespace mlir;
 using namespace mlir::tile;
 
 using Kind = ProductNode::Kind;
+
+static constexpr size_t kMostOrders = 3000, kMostTried = 1 << 17;
 
 /// Return the await of each start, and of everything else the node itself.
 static SmallVector<unsigned> findAwaits(const ProductGraph &graph) {
@@ -397,6 +400,8 @@ private:
   std::vector<SmallVector<unsigned>> units;
   SmallVector<unsigned> followers;
   SmallVector<SmallVector<unsigned>> assignments;
+  /// How many choices of stages have been looked at.
+  size_t tried = 0;
   std::vector<ProductOrder> orders;
 };
 
@@ -464,8 +469,12 @@ void Search::findUnits() {
 
 /// Give the units from `unit` on each of their stages in turn.
 void Search::assign(size_t unit, SmallVectorImpl<unsigned> &stages) {
-  if (unit == units.size())
+  if (tried >= kMostTried || assignments.size() >= kMostOrders)
+    return;
+  if (unit == units.size()) {
+    ++tried;
     return finish(llvm::to_vector(stages));
+  }
   for (unsigned stage : {0u, 1u}) {
     bool allowed = true;
     for (unsigned n : units[unit])
@@ -511,7 +520,6 @@ void Search::finish(SmallVector<unsigned> stages) {
 
 void Search::order(ArrayRef<unsigned> stages, const Placer &placer,
                    SmallVectorImpl<unsigned> &chosen) {
-  constexpr size_t kMostOrders = 3000;
   if (orders.size() >= kMostOrders)
     return;
   if (chosen.size() == starts.size()) {

@@ -87,7 +87,8 @@ private:
     return roleOf(op) == role || anyRoleHas(op) || loadsNumber(op);
   }
   bool isNode(Operation *op, bool withFree) const;
-  void addDeps(ProductNode &node, const BodyGraph &graph, Value value, bool carried);
+  using Seen = llvm::DenseSet<std::pair<Value, unsigned>>;
+  void addDeps(ProductNode &node, const BodyGraph &graph, Value value, bool carried, Seen &seen);
   void setCosts(ProductNode &node, Operation *op) const;
   LogicalResult splitReaders(GetOp get, std::string &why);
   OpSet depsOf(Operation *op);
@@ -181,12 +182,15 @@ bool ProductLoop::isNode(Operation *op, bool withFree) const {
 
 /// Add what computes the value: past free ops that are no nodes, and of the iteration before
 /// what the loop carries.
-void ProductLoop::addDeps(ProductNode &node, const BodyGraph &graph, Value value, bool carried) {
+void ProductLoop::addDeps(ProductNode &node, const BodyGraph &graph, Value value, bool carried,
+                          Seen &seen) {
+  if (!seen.insert({value, carried}).second)
+    return;
   if (auto argument = dyn_cast<BlockArgument>(value);
       argument && argument.getOwner() == &block && argument.getArgNumber() > 0) {
     // What is two iterations back is back one, too.
     if (!carried)
-      addDeps(node, graph, loop.getTiedLoopYieldedValue(argument)->get(), /*carried=*/true);
+      addDeps(node, graph, loop.getTiedLoopYieldedValue(argument)->get(), /*carried=*/true, seen);
     return;
   }
   Operation *def = value.getDefiningOp();
@@ -201,7 +205,7 @@ void ProductLoop::addDeps(ProductNode &node, const BodyGraph &graph, Value value
       node.deps.push_back(at->second);
   } else if (isFree(def)) {
     for (Value operand : def->getOperands())
-      addDeps(node, graph, operand, carried);
+      addDeps(node, graph, operand, carried, seen);
   }
 }
 
@@ -330,9 +334,10 @@ BodyGraph ProductLoop::makeGraph(bool withFree) {
     if (auto start = dyn_cast<DotStartOp>(graph.ops[n]))
       if (auto at = graph.numbers.find(start.getAcc().getDefiningOp()); at != graph.numbers.end())
         node.accumulator = at->second;
+    Seen seen;
     graph.ops[n]->walk([&](Operation *inner) {
       for (Value value : inner->getOperands())
-        addDeps(node, graph, value, /*carried=*/false);
+        addDeps(node, graph, value, /*carried=*/false, seen);
     });
   }
   for (Operation *op : ArrayRef(graph.ops))

@@ -89,7 +89,7 @@ static RankedTensorType tileOf(StoreOp store) {
 /// Return why warpgroups cannot hand the tile to the TMA; empty if they can.
 std::string StageEpilogue::whyNot(StoreOp store) {
   RankedTensorType tile = tileOf(store);
-  if (tile.getElementTypeBitWidth() != 16)
+  if (!tile.getElementType().isIntOrFloat() || tile.getElementTypeBitWidth() != 16)
     return "its elements do not have 2 bytes";
   auto layout = dyn_cast_or_null<FragAttr>(tile.getEncoding());
   ArrayRef<Mode> modes = layout ? layout.getLayout().getWarp() : ArrayRef<Mode>();

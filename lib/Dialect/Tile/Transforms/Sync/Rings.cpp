@@ -126,7 +126,8 @@ int64_t tile::bytesOfSums(FuncOp func) {
     if ((!add && !store) || !isa<scf::ForOp>(op->getParentOp()))
       return;
     auto tile = dyn_cast<RankedTensorType>((add ? add.getValue() : store.getValue()).getType());
-    if (tile && tile.getRank() == 2 && (add || tile.getElementTypeBitWidth() == 16))
+    if (tile && tile.getRank() == 2 && tile.getElementType().isIntOrFloat() &&
+        (add || tile.getElementTypeBitWidth() == 16))
       bytes = std::max(bytes, tile.getNumElements() * tile.getElementTypeBitWidth() / 8);
   });
   return bytes;
@@ -172,7 +173,9 @@ Value tile::sentThroughRing(Value value) {
     if (auto put = dyn_cast<PutValueOp>(user))
       puts.push_back(put);
   unsigned number = cast<OpResult>(value).getResultNumber();
-  return puts.size() == 1 ? puts.front().getValues()[number] : value;
+  return puts.size() == 1 && number < puts.front().getValues().size()
+             ? puts.front().getValues()[number]
+             : value;
 }
 
 std::string tile::describeTile(RingType ring) {

@@ -140,7 +140,7 @@ static LogicalResult sendTiles(FuncOp func) {
       StringRef role = roleOfUse(use), owner = roleOfValue(use.get());
       Operation *from = use.get().getDefiningOp();
       bool carried = !from;
-      if (isTile(type) && !carried) {
+      if (canSend(type) && !carried) {
         crossing[{use.get(), role}].push_back(&use);
         continue;
       }

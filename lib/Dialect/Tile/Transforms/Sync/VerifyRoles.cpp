@@ -91,13 +91,14 @@ static bool isNextIteration(Value value) {
   return loop && argument == loop.getInductionVar() && next.getRhs() == loop.getStep();
 }
 
-/// Return whether the values are computed alike. What loops and ifs carry is taken to
-/// be: roles carry different values.
-static bool isEquivalent(Value a, Value b, int depth = 0) {
-  constexpr int kDeepest = 64;
+using ValuePairs = llvm::DenseSet<std::pair<Value, Value>>;
+
+/// Return whether the values are computed alike, if those are that were asked for before. What
+/// loops and ifs carry is taken to be: roles carry different values.
+static bool isEquivalent(Value a, Value b, ValuePairs &asked) {
   a = sentThroughRing(WarpgroupBoundsOp::wholeOf(a)),
   b = sentThroughRing(WarpgroupBoundsOp::wholeOf(b));
-  if (a == b || depth > kDeepest)
+  if (a == b || !asked.insert({a, b}).second)
     return true;
   Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
   if (!x && !y)
@@ -109,17 +110,16 @@ static bool isEquivalent(Value a, Value b, int depth = 0) {
     // What the loop goes on with stands for what it carries to its condition.
     if (auto loop = dyn_cast<scf::WhileOp>(around);
         loop && carried.getOwner() == loop.getBeforeBody())
-      return isEquivalent(computed, loop.getYieldOp().getOperand(carried.getArgNumber()),
-                          depth + 1);
+      return isEquivalent(computed, loop.getYieldOp().getOperand(carried.getArgNumber()), asked);
     // A loop may carry what it computes an iteration ahead: from its first number before it, and
     // from the next one in its body.
     auto loop = dyn_cast<scf::ForOp>(around);
     if (!loop)
       return false;
     if (carried == loop.getInductionVar())
-      return isNextIteration(computed) || isEquivalent(computed, loop.getLowerBound(), depth + 1);
-    return isEquivalent(computed, loop.getTiedLoopInit(carried)->get(), depth + 1) &&
-           isEquivalent(computed, loop.getTiedLoopYieldedValue(carried)->get(), depth + 1);
+      return isNextIteration(computed) || isEquivalent(computed, loop.getLowerBound(), asked);
+    return isEquivalent(computed, loop.getTiedLoopInit(carried)->get(), asked) &&
+           isEquivalent(computed, loop.getTiedLoopYieldedValue(carried)->get(), asked);
   }
   if (x->getName() != y->getName())
     return false;
@@ -129,8 +129,13 @@ static bool isEquivalent(Value a, Value b, int depth = 0) {
          x->getPropertiesAsAttribute() == y->getPropertiesAsAttribute() &&
          x->getNumOperands() == y->getNumOperands() &&
          llvm::all_of(llvm::zip_equal(x->getOperands(), y->getOperands()), [&](auto pair) {
-           return isEquivalent(std::get<0>(pair), std::get<1>(pair), depth + 1);
+           return isEquivalent(std::get<0>(pair), std::get<1>(pair), asked);
          });
+}
+
+static bool isEquivalent(Value a, Value b) {
+  ValuePairs asked;
+  return isEquivalent(a, b, asked);
 }
 
 /// Move accesses behind the loops after them that do nothing but the same accesses: a pipelined

@@ -1,7 +1,7 @@
 // RUN: fa-opt %s --tile-assign-layouts --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{tile.warps must be an integer from 1 to 32, got 0 : i64}}
-tile.func @warps(%x: !tile.view<4xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 0 : i64} {
+// expected-error @+1 {{tile.beside must divide the 4 warps, got 3 : i64}}
+tile.func @beside(%x: !tile.view<4xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.beside = 3 : i64} {
   tile.return
 }
 
