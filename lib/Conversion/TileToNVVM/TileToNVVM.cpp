@@ -335,7 +335,7 @@ void Emitter::pinAwaited() {
 
 LogicalResult Emitter::run(Block *module) {
   auto attr = source->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr);
-  if (!attr || attr.getValue().slt(1) || attr.getValue().sgt(32))
+  if (!attr)
     return source.emitError() << "a kernel needs " << tile::TileDialect::kWarpsAttr
                               << " from 1 to 32; run tile-assign-layouts";
   warps = attr.getValue().getSExtValue();

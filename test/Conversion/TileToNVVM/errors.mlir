@@ -7,7 +7,7 @@ tile.func @no_warps(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] {
 
 // -----
 
-// expected-error @+1 {{a kernel needs tile.warps from 1 to 32}}
+// expected-error @+1 {{(func_c15) tile.warps must be an integer from 1 to 32, got 33 : i64}}
 tile.func @too_many_warps(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 33 : i64} {
   tile.return
 }

@@ -166,7 +166,7 @@ tile.func @store_i4(%x: !tile.view<?xi4>) grid affine_map<() -> ()> sizes [] att
 
 // -----
 
-// expected-error @+1 {{a kernel needs tile.warps from 1 to 32}}
+// expected-error @+1 {{(func_c15) tile.warps must be an integer from 1 to 32, got 99999999999999999999 : i128}}
 tile.func @warps_of_many_bits() grid affine_map<() -> ()> sizes [] attributes {tile.warps = 99999999999999999999 : i128} {
   tile.return
 }
