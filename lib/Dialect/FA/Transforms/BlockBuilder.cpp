@@ -524,7 +524,10 @@ SmallVector<Value> BlockBuilder::forEach(Axis axis, Value size, ValueRange init,
 
 SmallVector<Value> BlockBuilder::forSpans(Value tensor, ArrayRef<Value> given, int64_t span,
                                           std::pair<int64_t, Value> start) {
+  // What has one element is as a vector of one.
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (type && type.getRank() == 0)
+    type = {};
   int64_t rank = type ? type.getRank() : 1;
   SmallVector<Value> indices(given);
   for (int64_t d = given.size(); d < rank; ++d) {
