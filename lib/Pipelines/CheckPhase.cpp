@@ -45,12 +45,12 @@ static Evidence findIn(func::FuncOp function) {
       found = {"input", op, "grad"};
       return WalkResult::interrupt();
     }
-    if (isa<PairwiseOp>(op)) {
+    if (isa<PairwiseOp, SumOp>(op)) {
       found = {"grad", op};
       return WalkResult::interrupt();
     }
     if (isa_and_nonnull<FADialect>(op->getDialect())) {
-      // Kernels over blocks stand before fa.pairwise, too.
+      // Kernels over blocks stand before fa.pairwise and fa.sum, too.
       if (found.phase != "algorithm")
         found = {"algorithm", op};
       return WalkResult::skip();

@@ -154,7 +154,8 @@ std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t 
     x = static_cast<Real>(modify->score(x, at));
   Real p = std::exp(x - rows.lse[row.number]), keep = a.keep(row.b, row.h, row.i, j);
   Real dx = p * (keep * dot(outputAdjoint, value, a.dv) - rows.delta[row.number]);
-  Pair<Real> pair{a.rounded(keep * p), 0, {dx, 0, 0}};
+  // A weight that is dropped is 0, of a P of NaN, too.
+  Pair<Real> pair{keep == 0 ? 0 : a.rounded(keep * p), 0, {dx, 0, 0}};
   if constexpr (Attention<Real>::isLow) {
     if (reverse)
       pair.scoreDelta.value =

@@ -73,16 +73,15 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
         argument.sizes.push_back({-1, integer.getInt()});
         continue;
       }
-      auto parts = dyn_cast<ArrayAttr>(size);
-      bool serves = parts && llvm::is_contained({2, 3, 4, 6}, static_cast<int>(parts.size()));
+      auto parts = cast<ArrayAttr>(size);
+      bool serves = true;
       // A dimension of an argument, as parts from `first` on name it.
       auto place = [&](size_t first) -> std::pair<int64_t, int64_t> {
-        auto from = serves ? dyn_cast<StringAttr>(parts[first]) : StringAttr();
-        auto dim = from ? dyn_cast<IntegerAttr>(parts[first + 1]) : IntegerAttr();
-        int64_t index = dim ? manifest.find(from) : -1;
-        if (index >= 0 && dim.getInt() >= 0 &&
-            dim.getInt() < static_cast<int64_t>(manifest.arguments[index].shape.size()))
-          return {index, dim.getInt()};
+        int64_t index = manifest.find(cast<StringAttr>(parts[first]));
+        int64_t dim = cast<IntegerAttr>(parts[first + 1]).getInt();
+        if (index >= 0 && dim >= 0 &&
+            dim < static_cast<int64_t>(manifest.arguments[index].shape.size()))
+          return {index, dim};
         serves = false;
         return {-1, 0};
       };
@@ -91,8 +90,7 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
       // A divisor, a multiple to round up to, and a size that is added as so many multiples.
       int64_t *by[] = {&sizeOf.divisor, &sizeOf.multiple};
       for (size_t k = 2; serves && k < std::min<size_t>(parts.size(), 4); ++k) {
-        auto number = dyn_cast<IntegerAttr>(parts[k]);
-        *by[k - 2] = number ? number.getInt() : 0;
+        *by[k - 2] = cast<IntegerAttr>(parts[k]).getInt();
         serves &= *by[k - 2] >= 1;
       }
       if (serves && parts.size() == 6)

@@ -20,7 +20,7 @@ from torch.compiler import is_dynamo_compiling
 from torch.overrides import TorchFunctionMode
 
 from ._attention import constant
-from ._table import DRAWS, HIDDEN, Untranslatable
+from ._table import DRAWS, HIDDEN, Untranslatable, is_in_place
 
 META = torch.device("meta")
 # A function, its arguments, and those by name.
@@ -42,7 +42,7 @@ _UNSEEN = {"abs": operator.abs, "pow": operator.pow, "hardswish": torch.nn.funct
 
 def _may_change(name: str, args: Any, kwargs: Any) -> bool:
     """Return whether an operation may change one of its arguments."""
-    return (name.endswith("_") and not name.endswith("__") or name.strip("_") in _CHANGES or "out" in kwargs
+    return (is_in_place(name) or name.strip("_") in _CHANGES or "out" in kwargs
             or any([x is True for x in (*args, *kwargs.values())]))  # such as `inplace`
 
 
@@ -197,7 +197,7 @@ class _Recorder(TorchFunctionMode):
         if name in _RANDOM:
             raise Untranslatable(DRAWS % name)
         if not self.has_value(args) and not self.has_value(kwargs.values()):
-            if name.endswith("_") and not name.endswith("__") or name in ("__setitem__", "setitem"):
+            if is_in_place(name) or name in ("__setitem__", "setitem"):
                 raise Untranslatable("'%s' changes a tensor; masks and scores only read: make it before the call" % name)
             return function(*[self.move(x, self.device) for x in args], **{key: self.move(x, self.device) for key, x in kwargs.items()})
         if name in _OF_VALUES:

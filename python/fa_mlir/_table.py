@@ -14,6 +14,11 @@ HIDDEN = ("a mask or a score has an operation that PyTorch does not hand on whil
 DRAWS = "operation '%s' has no translation, for it draws random numbers; draw a tensor before the call, and index it"
 
 
+def is_in_place(name):
+    """Return whether an operation of this name changes its first argument."""
+    return name.endswith("_") and not name.endswith("__")
+
+
 # What integers may be: any, and those of positions and sizes.
 ANY = (-2 ** 63, 2 ** 63 - 1)
 POSITIONS = (0, 2 ** 31 - 1)

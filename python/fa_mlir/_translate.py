@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from ._ops import check_memory, name_of, refuse_transformed
 from ._table import (ARITHMETIC, COMPARISONS, CONSTANTS, COPIES, DRAWS, FILLS, FLOATS, FUNCTIONS, IGNORED, LOGIC, OF_BITS, OF_BOOLS,
-                     OTHERS, PARTS, RANGES, VIEWS, Read, Translator, Untranslatable, Value)
+                     OTHERS, PARTS, RANGES, VIEWS, Read, Translator, Untranslatable, Value, is_in_place)
 
 aten = torch.ops.aten
 
@@ -63,6 +63,9 @@ def find_decompositions():
             if isinstance(op, torch._ops.OpOverload) and name_of_op(op) not in known}
 
 
+CHANGES = "'%s' changes a captured tensor; masks and scores only read"
+
+
 def is_view(node):
     """Return whether a node gives memory of one of its arguments."""
     schema = getattr(node.target, "_schema", None)
@@ -73,7 +76,7 @@ def refuse_change(node, name):
     """Refuse an op in place that others see than those that read its result."""
     changed = node.args[0]
     if changed.op == "get_attr":
-        raise Untranslatable("'%s' changes a captured tensor; masks and scores only read" % name)
+        raise Untranslatable(CHANGES % name)
     if is_view(changed) or any(is_view(user) for user in changed.users):
         raise Untranslatable("'%s' changes a view, or what has one, and the other keeps its values here; masks and scores only "
                              "read: write the operation that gives a new tensor" % name)
@@ -393,8 +396,8 @@ class _Tracing(TorchFunctionMode):
             raise Untranslatable("NumPy is given a tensor; read a captured one by .tolist() or .item(), or make its array a tensor "
                                  "by torch.from_numpy before the call, and write functions of torch")
         captured = args and isinstance(args[0], torch.Tensor) and not isinstance(args[0], FakeTensor)
-        if captured and name.endswith("_") and not name.endswith("__"):
-            raise Untranslatable("'%s' changes a captured tensor; masks and scores only read" % name)
+        if captured and is_in_place(name):
+            raise Untranslatable(CHANGES % name)
 
     def check_gradients(self, name, tensors):
         """Refuse what would make gradients others than those of the values."""
@@ -547,9 +550,6 @@ def translate(function, region, arguments, kinds, capture, device, reads):
                                      "its values a tensor before the call, and index that" % place) from None
             if not is_of_pytorch(error):
                 raise
-            if ".numpy()" in words:
-                raise Untranslatable("%s: NumPy is given a tensor; make its array a tensor by torch.from_numpy before the call, "
-                                     "and write functions of torch" % place) from None
             if "FakeTensor" in words:
                 raise Untranslatable("%s: PyTorch cannot trace this without the values of tensors, as take() and bucketize() need "
                                      "them; index captured tensors by t[i, j]" % place) from error

@@ -30,11 +30,11 @@ if kind == "products":
     print("  %%r:%d = scf.for %%t = %%c0 to %%n step %%step iter_args(%s) -> (%s) {"
           % (number, ", ".join("%%s%d = %%sum" % k for k in rows), types))
     for k in rows:
-        print("""    %%t{0} = arith.addi %%t, %%k{0} : index
-    %%b{0} = tile.load %%b[%%t{0}, %%c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<8x64xf16>
-    %%p{0} = tile.dot %%at, %%b{0}, %%none transpose_b : tensor<128x64xf16>, tensor<8x64xf16>, tensor<128x8xf32>
-    %%e{0} = math.exp2 %%p{0} : tensor<128x8xf32>
-    %%n{0} = tile.reduce addf %%e{0} init %%s{0} dim 1 : tensor<128x8xf32> -> tensor<128xf32>""".replace("%%", "%").format(k))
+        print("""    %t{0} = arith.addi %t, %k{0} : index
+    %b{0} = tile.load %b[%t{0}, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<8x64xf16>
+    %p{0} = tile.dot %at, %b{0}, %none transpose_b : tensor<128x64xf16>, tensor<8x64xf16>, tensor<128x8xf32>
+    %e{0} = math.exp2 %p{0} : tensor<128x8xf32>
+    %n{0} = tile.reduce addf %e{0} init %s{0} dim 1 : tensor<128x8xf32> -> tensor<128xf32>""".format(k))
     print("    scf.yield %s : %s\n  }" % (", ".join("%%n%d" % k for k in rows), types))
     total = "%r#0"
     for k in rows[1:]:

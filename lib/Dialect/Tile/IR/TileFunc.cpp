@@ -212,17 +212,10 @@ static bool isSizeOfWorkspace(Attribute size) {
          });
 }
 
-/// (C15) Check what says which warps run the program.
-static LogicalResult verifyWarps(FuncOp func) {
-  constexpr int64_t kMostWarps = 32;
-  for (StringRef name : {TileDialect::kWarpsAttr, TileDialect::kBesideAttr}) {
-    Attribute value = func->getAttr(name);
-    auto number = dyn_cast_or_null<IntegerAttr>(value);
-    if (value && !(number && number.getValue().sge(1) && number.getValue().sle(kMostWarps)))
-      return func.emitOpError() << "(func_c15) " << name << " must be an integer from 1 to "
-                                << kMostWarps << ", got " << value;
-  }
-  return success();
+/// Return whether an attribute is a number from 1 to `most`, of any width.
+static bool isCount(Attribute attr, int64_t most) {
+  auto number = dyn_cast<IntegerAttr>(attr);
+  return number && number.getValue().sge(1) && number.getValue().sle(most);
 }
 
 LogicalResult FuncOp::verify() {
@@ -287,20 +280,18 @@ LogicalResult FuncOp::verify() {
       return emitOpError() << "(func_c10) " << TileDialect::kLaunchEpochAttr
                            << " is a number of type 'i64', got argument " << i << " of " << type;
   }
-  if (failed(verifyWarps(*this)))
-    return failure();
-  constexpr int64_t kMostBlocks = 32;
-  auto isCount = [](Attribute blocks) {
-    auto number = dyn_cast<IntegerAttr>(blocks);
-    return number && number.getValue().sge(1) && number.getValue().sle(kMostBlocks);
-  };
+  constexpr int64_t kMostWarps = 32, kMostBlocks = 32;
+  for (StringRef name : {TileDialect::kWarpsAttr, TileDialect::kBesideAttr})
+    if (Attribute warps = (*this)->getAttr(name); warps && !isCount(warps, kMostWarps))
+      return emitOpError() << "(func_c15) " << name << " must be an integer from 1 to "
+                           << kMostWarps << ", got " << warps;
   if (Attribute blocks = (*this)->getAttr(TileDialect::kBlocksPerSMAttr);
-      blocks && !(isCount(blocks) && map.getNumResults() == 1))
+      blocks && !(isCount(blocks, kMostBlocks) && map.getNumResults() == 1))
     return emitOpError() << "(func_c9) " << TileDialect::kBlocksPerSMAttr << " is from 1 to "
                          << kMostBlocks << ", on a grid of one dimension, got " << blocks << " and "
                          << map.getNumResults();
   if (Attribute blocks = (*this)->getAttr(TileDialect::kMinBlocksPerSMAttr);
-      blocks && !isCount(blocks))
+      blocks && !isCount(blocks, kMostBlocks))
     return emitOpError() << "(func_c12) " << TileDialect::kMinBlocksPerSMAttr << " is from 1 to "
                          << kMostBlocks << ", got " << blocks;
   if (Attribute dependent = (*this)->getAttr(TileDialect::kDependentAttr);

@@ -7,9 +7,10 @@
 //
 // For an entry @f that holds an fa.attention, @f_backward is:
 //
-//   1. a kernel over rows: LSE, but for f32 -LSE in base 2, infinite of the other sign where it is
-//      -inf, so that P is 0 there, and delta = rowsum(do * o) - dlse, but for f32 -delta; of a
-//      sink z, also -exp(z - lse) delta;
+//   1. a kernel over rows: LSE, or -LSE in base 2, infinite of the other sign where LSE is -inf, so
+//      that P is 0 there; delta = rowsum(do * o) - dlse, 0 where LSE is -inf, or for operands of 2
+//      bytes -delta; of a sink z, also -exp(z - lse) delta, and where derivatives may be infinite,
+//      whether the row may attend to z alone;
 //   2. one fa.pairwise, whose weights region recomputes P from LSE and multiplies it with
 //      the derivative of the score region; its sums are the gradients;
 //   3. fa.sum over the rows of a head: the gradient of the sink.
@@ -45,6 +46,9 @@ using namespace mlir::fa;
 
 namespace {
 
+/// How many arguments of the weights come before captures: dot, dot, keep, and the position.
+constexpr unsigned kNumPairArgs = 3 + AttentionOp::kNumPositionArgs;
+
 /// The gradient of one argument: sums of the weights of fa.pairwise, one for each operand that it
 /// is and each place at which the score reads it, added up; 0 where there is none.
 struct Result {
@@ -77,8 +81,10 @@ private:
   Value seesSinkAlone(BlockBuilder &r, Value natural, Value outputRows);
   Value ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum);
   LogicalResult buildWeights();
-  /// Name what the weights read of a pair's row.
-  enum class Row : uint8_t { lse, delta };
+  /// Name what the weights read of a pair's row, in the order of their last arguments; of `alone`,
+  /// once something asks.
+  enum class Row : uint8_t { lse, delta, alone };
+  RankedTensorType typeOfRows();
   Value readRow(Row what);
   Value factored(Value ds, Value dx);
   Value clearWhereEmpty(Value adjoint);
@@ -117,12 +123,11 @@ private:
   /// The names of the entry's output and LSE, and the arguments that follow its own.
   StringAttr outputName, lseName;
   Value output, lse, outputAdjoint, lseAdjoint;
-  /// LSE and delta as the weights read them; what a row adds to the gradient of the sink.
-  Value rowLse, delta, ofSink;
-  /// In the weights: whether a row attends to any key, once something asks.
-  Value attends;
-  /// In the kernel over rows: which rows attend to no key beside a sink, unless nothing asks.
-  arith::OrIOp onlySink;
+  // What the weights read of rows; what a row adds to the gradient of the sink.
+  SmallVector<Value> ofRows;
+  Value ofSink;
+  /// In the weights: P, and whether a pair may add something, once something asks.
+  Value p, attends;
   Region mask, weights;
   SmallVector<Result> results;
 };
@@ -147,6 +152,9 @@ LogicalResult Backward::checkNames() {
                           << " need its LSE; return it: %o, %lse = fa.attention ... -> (..., "
                              "tensor<BxHqxSqxf32>)";
   for (auto [i, value] : llvm::enumerate(entry.front().getTerminator()->getOperands())) {
+    if (value.getDefiningOp() != op)
+      return op.emitError("gradients need an entry that returns the results of this fa.attention "
+                          "alone; put what else there is into functions of their own");
     bool isLse = value == op.getLse();
     auto name = entry.getResultAttrOfType<StringAttr>(i, FADialect::kNameAttr);
     (isLse ? lseName : outputName) = name ? name : b.getStringAttr(isLse ? "lse" : "o");
@@ -216,6 +224,11 @@ LogicalResult Backward::checkClashes() {
       if (nameOf(argument) == name)
         return entry.emitError() << "argument '" << escaped(name) << "' has the name of the "
                                  << what << "; rename it";
+  for (auto &[name, what] : added)
+    for (auto &[other, role] : added)
+      if (name == other && what != role)
+        return entry.emitError() << "'" << escaped(name) << "' is the name of the " << what
+                                 << " and of the " << role << "; rename a result of the entry";
   std::string own = entry.getSymName().str() + "_backward";
   for (auto other : entry->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
     if (other.getSymName() == own || other.getSymName().starts_with(own + "_"))
@@ -294,20 +307,23 @@ void Backward::nameSizes() {
   }
 }
 
-/// Emit whether rows attend to their sink alone: LSE is the sink, but for roundings between the
-/// bases of logarithms, and all of the output is 0. NaN of the output is not.
+/// Emit whether rows may attend to their sink alone: it is finite, LSE is the sink, but for
+/// roundings between the bases of logarithms, and all of the output is 0. NaN of the output is not.
 Value Backward::seesSinkAlone(BlockBuilder &r, Value natural, Value outputRows) {
   OpBuilder &inner = r.b;
-  constexpr double kRoundings = 1e-6;
+  constexpr double kRoundings = 1e-6, kInf = std::numeric_limits<double>::infinity();
   auto absolute = [&](Value value) -> Value { return math::AbsFOp::create(inner, loc, value); };
   auto holds = [&](arith::CmpFPredicate predicate, Value x, Value y) -> Value {
     return arith::CmpFOp::create(inner, loc, predicate, x, y);
   };
   Value sink = r.loadOfHead(mapped(op.getSink())), zero = r.splat(0.0, r.rowType());
+  Value size = absolute(sink);
+  Value isFinite = holds(arith::CmpFPredicate::OLT, size, r.splat(kInf, r.rowType()));
   Value isSink = holds(arith::CmpFPredicate::OLE, absolute(r.difference(natural, sink)),
-                       r.mul(absolute(sink), r.splat(kRoundings, r.rowType())));
+                       r.mul(size, r.splat(kRoundings, r.rowType())));
   Value sum = r.reduce(tile::Reduction::addf, absolute(outputRows), zero);
-  return arith::AndIOp::create(inner, loc, isSink, holds(arith::CmpFPredicate::OEQ, sum, zero));
+  Value alone = arith::AndIOp::create(inner, loc, isFinite, isSink);
+  return arith::AndIOp::create(inner, loc, alone, holds(arith::CmpFPredicate::OEQ, sum, zero));
 }
 
 /// Emit what rows add to the gradient of the sink: -exp(z - lse) delta.
@@ -327,16 +343,14 @@ void Backward::prepareRows() {
   bool wantsSink = op.getSink() && isWanted(op.getSink());
   std::string name = (backward.getSymName() + "_prepare").str();
   Value starts = mapped(op.getQueryStarts());
-  // Places of sequences are more rows than there are queries.
-  SmallVector<int64_t> placed(type.getShape());
-  if (starts)
-    placed.back() = ShapedType::kDynamic;
-  SmallVector<Type> types(2, type.clone(placed));
-  SmallVector<Attribute> places(2, placesOf(starts, kRowsOfNumbers, b.getContext()));
+  // Those that the weights take last are numbers of rows.
+  size_t count = weights.getNumArguments() - kNumPairArgs - op.getCaptures().size();
+  SmallVector<Type> types(count, typeOfRows());
+  SmallVector<Attribute> places(count, placesOf(starts, kRowsOfNumbers, b.getContext()));
   ArrayRef<Axis> axes = ArrayRef(kRowAxes).drop_front(starts ? 1 : 0);
-  SmallVector<Attribute> sizes(2, sizesOf(axes, query, key));
-  SmallVector<Attribute> divisors(2,
-                                  b.getDenseI64ArrayAttr(SmallVector<int64_t>(placed.size(), 1)));
+  SmallVector<Attribute> sizes(count, sizesOf(axes, query, key));
+  SmallVector<Attribute> divisors(count,
+                                  b.getDenseI64ArrayAttr(SmallVector<int64_t>(type.getRank(), 1)));
   SmallVector<Axis> sinkAxes = axesOfParts(kRowAxes, query, key);
   if (wantsSink) {
     sizes.push_back(sizesOf(sinkAxes, query, key));
@@ -376,6 +390,9 @@ void Backward::prepareRows() {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   Value empty = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, natural,
                                       r.splat(-kInf, r.rowType()));
+  // A dLSE that is not finite reaches nothing from there.
+  if (lseAdjoint)
+    sum = arith::SelectOp::create(inner, loc, empty, r.splat(0.0, r.rowType()), sum);
   // What is subtracted, or negated what is added: a fused multiply-add takes that as it is.
   double sign = subtractsFirst() ? 1 : -1;
   Value based = subtractsFirst() ? natural : r.mul(natural, r.splat(sign * kLog2E, r.rowType()));
@@ -391,24 +408,22 @@ void Backward::prepareRows() {
     Value inverse = arith::DivFOp::create(inner, loc, one, factor);
     subtracted = r.mul(sum, tile::BroadcastOp::create(inner, loc, r.rowType(), inverse));
   }
-  Value none = empty;
-  // Derivatives of scores of -inf may be infinite: rows of such alone are marked beside a sink,
-  // too.
-  if (op.getSink() && !op.getScore().empty()) {
-    onlySink = arith::OrIOp::create(inner, loc, empty, seesSinkAlone(r, natural, outputRows));
-    none = onlySink;
-  }
-  based = arith::SelectOp::create(inner, loc, none, r.splat(sign * kInf, r.rowType()), based);
+  based = arith::SelectOp::create(inner, loc, empty, r.splat(sign * kInf, r.rowType()), based);
   r.storeNumbers(named(based, "row_lse"), block.getResultView(0));
   Value added = isF32() ? subtracted : r.mul(subtracted, r.splat(-1, r.rowType()));
   r.storeNumbers(named(added, "delta"), block.getResultView(1));
-  rowLse = block.getResult(0);
-  delta = block.getResult(1);
+  if (count > static_cast<size_t>(Row::alone)) {
+    Value alone = seesSinkAlone(r, natural, outputRows);
+    Value number = arith::SelectOp::create(inner, loc, alone, r.splat(1.0, r.rowType()),
+                                           r.splat(0.0, r.rowType()));
+    r.storeNumbers(named(number, "alone"), block.getResultView(count - 1));
+  }
+  llvm::append_range(ofRows, block.getResults().take_front(count));
   if (!wantsSink)
     return;
   Value parts = ofSinkRows(r, natural, empty, sum);
-  r.storeSum(named(parts, "dsink_rows"), block, block.getResultView(2), sinkAxes);
-  ofSink = block.getResult(2);
+  r.storeSum(named(parts, "dsink_rows"), block, block.getResultView(count), sinkAxes);
+  ofSink = block.getResult(count);
 }
 
 //===----------------------------------------------------------------------===//
@@ -451,19 +466,29 @@ void Backward::addSum(Value argument, RankedTensorType type, SumAttr sum) {
     known->sums.push_back(sum);
 }
 
+/// Return the type of what the weights read of rows: that of LSE. Places of sequences are more rows
+/// than there are queries.
+RankedTensorType Backward::typeOfRows() {
+  auto type = cast<RankedTensorType>(op.getLse().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  if (op.hasSequences())
+    shape.back() = ShapedType::kDynamic;
+  return type.clone(shape);
+}
+
 /// Emit the read of a number of the pair's row.
 Value Backward::readRow(Row what) {
   ValueRange arguments = weights.front().getArguments();
-  Value tensor = what == Row::lse ? arguments.drop_back().back() : arguments.back();
+  Value tensor = arguments[kNumPairArgs + op.getCaptures().size() + static_cast<size_t>(what)];
   // b, h, i; rows of sequences in a row have no b.
-  return tensor::ExtractOp::create(
-      b, loc, tensor,
-      arguments.slice(3, 3).take_back(cast<RankedTensorType>(op.getLse().getType()).getRank()));
+  return tensor::ExtractOp::create(b, loc, tensor,
+                                   arguments.slice(3, 3).take_back(typeOfRows().getRank()));
 }
 
 /// Clear an adjoint in rows that attend to no key, where P is 0 and what it is multiplied by may be
 /// infinite. The LSE of such a row is a mark; that of scores of +inf looks alike, but its delta is
-/// NaN, which the adjoint stays.
+/// NaN, which the adjoint stays. Beside a sink the row has a mark of its own: what it attends to so
+/// little that P is not 0 stays.
 Value Backward::clearWhereEmpty(Value adjoint) {
   if (!attends) {
     Value lseOfRow = readRow(Row::lse), deltaOfRow = readRow(Row::delta);
@@ -473,6 +498,15 @@ Value Backward::clearWhereEmpty(Value adjoint) {
     Value isOther = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, lseOfRow, mark);
     Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, deltaOfRow, deltaOfRow);
     attends = arith::OrIOp::create(b, loc, isOther, isNaN);
+    if (op.getSink()) {
+      auto zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+      auto is = [&](arith::CmpFPredicate predicate, Value x) -> Value {
+        return arith::CmpFOp::create(b, loc, predicate, x, zero);
+      };
+      Value sees = arith::OrIOp::create(b, loc, is(arith::CmpFPredicate::UNE, p),
+                                        is(arith::CmpFPredicate::OEQ, readRow(Row::alone)));
+      attends = arith::AndIOp::create(b, loc, attends, sees);
+    }
   }
   auto zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
   return arith::SelectOp::create(b, loc, attends, adjoint, zero);
@@ -482,7 +516,6 @@ Value Backward::clearWhereEmpty(Value adjoint) {
 LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints, Value dx,
                                     SmallVectorImpl<Value> &values) {
   Block &body = weights.front();
-  unsigned first = body.getNumArguments() - op.getCaptures().size() - 2;
   for (auto [i, capture] : llvm::enumerate(op.getCaptures())) {
     if (!isWanted(capture))
       continue;
@@ -497,7 +530,7 @@ LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints, Value dx,
     };
     SmallVector<Place> places;
     for (const CaptureAdjoint &adjoint : adjoints) {
-      if (adjoint.capture != body.getArgument(first + i))
+      if (adjoint.capture != body.getArgument(kNumPairArgs + i))
         continue;
       auto read = axesOf(adjoint, capture);
       if (!read && deterministic)
@@ -596,12 +629,7 @@ LogicalResult Backward::buildWeights() {
   OpBuilder::InsertionGuard guard(b);
   Type f32 = b.getF32Type(), index = b.getIndexType();
   SmallVector<Type> captures = llvm::to_vector(op.getCaptures().getTypes());
-  captures.append({rowLse.getType(), delta.getType()});
-  if (!op.getMask().empty()) {
-    IRMapping mapping;
-    op.getMask().cloneInto(&mask, mapping);
-    mask.front().addArguments(ArrayRef(captures).take_back(2), {loc, loc});
-  }
+  captures.append(static_cast<size_t>(Row::alone) + 1, typeOfRows());
 
   SmallVector<Type> types(3, f32);
   types.append(AttentionOp::kNumPositionArgs, index);
@@ -639,7 +667,7 @@ LogicalResult Backward::buildWeights() {
         arith::MulFOp::create(b, loc, before, constant((plain ? scale : last) * kLog2E), contract);
     exponent = arith::AddFOp::create(b, loc, exponent, readRow(Row::lse), contract);
   }
-  Value p = math::Exp2Op::create(b, loc, exponent);
+  p = math::Exp2Op::create(b, loc, exponent);
   Value less = isF32() ? arith::SubFOp::create(b, loc, dp, readRow(Row::delta)).getResult()
                        : arith::AddFOp::create(b, loc, dp, readRow(Row::delta)).getResult();
   Value kept = p;
@@ -655,7 +683,7 @@ LogicalResult Backward::buildWeights() {
   Value ds = dx;
   FailureOr<Adjoints> adjoints = Adjoints();
   if (!plain) {
-    ValueRange captured = body->getArguments().drop_back(2).take_back(op.getCaptures().size());
+    ValueRange captured = body->getArguments().slice(kNumPairArgs, op.getCaptures().size());
     adjoints = emitAdjoints(b, *body, x, dx, score, [&](BlockArgument argument) {
       if (argument == score)
         return isWanted(op.getQuery()) || isWanted(op.getKey());
@@ -689,6 +717,15 @@ LogicalResult Backward::buildWeights() {
   if (failed(addCaptures(adjoints->captures, dx, values)))
     return failure();
   YieldOp::create(b, loc, values);
+  if (body->getArguments().back().use_empty())
+    body->eraseArgument(body->getNumArguments() - 1);
+  if (!op.getMask().empty()) {
+    IRMapping mapping;
+    op.getMask().cloneInto(&mask, mapping);
+    for (BlockArgument ofRow :
+         body->getArguments().drop_front(kNumPairArgs + op.getCaptures().size()))
+      mask.addArgument(ofRow.getType(), loc);
+  }
   return success();
 }
 
@@ -785,7 +822,7 @@ SmallVector<Value> Backward::addPairwise() {
   SmallVector<Value> captures, dropout;
   for (Value capture : op.getCaptures())
     captures.push_back(mapped(capture));
-  captures.append({rowLse, delta});
+  llvm::append_range(captures, ofRows);
   if (op.hasDropout())
     for (Value value : {op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset()})
       dropout.push_back(mapped(value));
@@ -860,8 +897,9 @@ void Backward::addReturn(ArrayRef<Value> values) {
   for (auto [i, number] : llvm::enumerate(arguments)) {
     Value argument = entry.getArgument(number);
     backward.setResultAttr(i, FADialect::kNameAttr, b.getStringAttr("d" + nameOf(argument)));
-    Attribute dims = backward.getArgAttr(number, FADialect::kDimsAttr);
-    if (dims && isa<RankedTensorType>(argument.getType()))
+    // What has rank 0 has a gradient of one element.
+    auto dims = backward.getArgAttrOfType<ArrayAttr>(number, FADialect::kDimsAttr);
+    if (dims && !dims.empty())
       backward.setResultAttr(i, FADialect::kDimsAttr, dims);
   }
   func::ReturnOp::create(b, loc, values);
@@ -871,14 +909,9 @@ LogicalResult Backward::generate() {
   if (failed(checkNames()) || failed(checkClashes()))
     return failure();
   addFunction();
-  prepareRows();
   if (failed(buildWeights()))
     return failure();
-  // A row whose keys add little to its sink may have an output of 0, too, and its P are some.
-  if (onlySink && !attends) {
-    onlySink.replaceAllUsesWith(onlySink.getLhs());
-    onlySink.erase();
-  }
+  prepareRows();
   nameSizes();
   SmallVector<Value> values = addPairwise();
   if (ofSink)
@@ -898,9 +931,11 @@ struct GenerateBackward : fa::impl::FAGenerateBackwardBase<GenerateBackward> {
     for (AttentionOp op : ops) {
       if (failed(Backward(op, dlse, deterministic, wanted).generate()))
         return signalPassFailure();
-      if (only)
-        op->getParentOfType<func::FuncOp>().erase();
     }
+    if (!only)
+      return;
+    for (AttentionOp op : ops)
+      op->getParentOfType<func::FuncOp>().erase();
   }
 };
 } // namespace

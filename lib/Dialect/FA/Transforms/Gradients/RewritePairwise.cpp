@@ -21,11 +21,12 @@
 //
 // A sum at fewer indices is added up from one at (b, h, rows) if it has rows, else from one at
 // (b, h, keys) if it has h, else from one at (b, hk, keys), by fa.sum: in two stages of fixed
-// order. Where key blocks are too few for a device, on request, those of several query heads are
-// computed a head at a time, in f32, and added up by a kernel after that, in the order of the
-// heads: more blocks, and as much memory for each as a gradient of the queries in f32 takes. Sums
-// with the same blocks share a kernel, as long as the accumulators of its products have no more
-// columns than a target has registers for.
+// order. In f32 one at neither rows nor keys is from one at (b, h, rows), but in blocks of heads.
+// Where key blocks are too few for a device, on request, those of several query heads are computed
+// a head at a time, in f32, and added up by a kernel after that, in the order of the heads: more
+// blocks, and as much memory for each as a gradient of the queries in f32 takes. Sums with the same
+// blocks share a kernel, as long as the accumulators of its products have no more columns than a
+// target has registers for.
 //
 // A scatter is no sum of indices that are known: blocks of rows add its weights in memory, by
 // atomics, as they go.
@@ -213,6 +214,7 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
     }
     return RankedTensorType::get(shape, b.getF32Type());
   };
+  bool isF32 = getElementTypeOrSelf(query.getType()).isF32();
   SmallVector<ArrayRef<Axis>> parts(op.getNumResults());
   SmallVector<unsigned> heads, added;
   // Blocks of key heads, and of single query heads, are of whole batches.
@@ -223,6 +225,9 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
     SmallVector<Axis> axes = sum.getIndices();
     auto type = cast<RankedTensorType>(op.getResult(i).getType());
     bool row = sum.has(Axis::rows), column = sum.has(Axis::keys);
+    // Little is left of what the pairs of a row add, for their dx add up to 0: in f32 that is added
+    // up first, but where each weight is computed once.
+    row |= isF32 && !byKeyHeads && !column && !sum.isScatter();
     if (sum.isScatter()) {
       (byKeyHeads ? kernel("_keys", key, kHeadAxes) : kernel("_rows", query, kRowAxes))
           .add({sum, type, i});

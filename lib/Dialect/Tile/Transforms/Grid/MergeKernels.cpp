@@ -12,6 +12,8 @@
 //      extent only, or of one block, and simple (no roles, products, barriers of their own, tensor
 //      maps), and with rings that shared memory has all at once;
 //   2. append its arguments to that one's, where they are not there, and add its last extent;
+//   beside
+//      what has one block, the grid has one dimension, for a batch of 0 leaves others no block;
 //   3. make both programs the branches of an if on the last id, which the second one's is less by
 //      the first one's extent. Rings stay outside of it, side by side.
 //
@@ -245,6 +247,15 @@ static SmallVector<Operation *> programOf(FuncOp func) {
 }
 
 void Pair::merge() {
+  if (first.getNumGridDims() != second.getNumGridDims()) {
+    flattenGrid(first, [&](OpBuilder &b, Value number, ArrayRef<Value> extents) {
+      return delinearize(b, first.getLoc(), number, extents);
+    });
+    AffineExpr blocks = getAffineConstantExpr(1, first.getContext());
+    for (AffineExpr extent : firstExtents)
+      blocks = blocks * extent;
+    firstExtents = {blocks};
+  }
   appendArguments();
   SmallVector<Operation *> ofFirst = programOf(first), ofSecond = programOf(second);
   ImplicitLocOpBuilder b(first.getLoc(), first.getBody().front().getTerminator());
@@ -259,20 +270,11 @@ void Pair::merge() {
   Value rest = arith::SubIOp::create(b, id, count);
   auto chosen = scf::IfOp::create(b, isFirst, /*withElseRegion=*/true);
   moveTo(ofFirst, chosen.thenBlock(), chosen);
-  Block *own = chosen.elseBlock();
-  // What has one block runs where the other ids are 0.
-  unsigned more = first.getNumGridDims() - second.getNumGridDims();
-  for (unsigned d = 0; d < more; ++d) {
-    b.setInsertionPoint(own->getTerminator());
-    Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first.getInstanceId(d),
-                                         arith::ConstantIndexOp::create(b, 0));
-    own = scf::IfOp::create(b, isZero).thenBlock();
-  }
-  moveTo(ofSecond, own, chosen);
+  moveTo(ofSecond, chosen.elseBlock(), chosen);
   for (auto [k, place] : llvm::enumerate(places))
     second.getArgument(k).replaceAllUsesWith(first.getArgument(place));
-  for (unsigned d = more; d <= last; ++d)
-    second.getInstanceId(d - more).replaceAllUsesWith(d == last ? rest : first.getInstanceId(d));
+  for (unsigned d = 0; d <= last; ++d)
+    second.getInstanceId(d).replaceAllUsesWith(d == last ? rest : first.getInstanceId(d));
 
   SmallVector<AffineExpr> extents(firstExtents);
   extents.back() = extents.back() + secondExtents.back();

@@ -15,8 +15,8 @@
 // Where all warps meet in each step 3 is the order of the program but for one product that runs
 // ahead, with and without a drain before one of the starts.
 //
-// The search has an end: of no more than kMostTried choices of stages no more than kMostOrders are
-// kept, and as many orders simulated.
+// The search has an end: at most kMostTried choices of stages, and kMostOrders of them and of
+// orders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ using namespace mlir::tile;
 
 using Kind = ProductNode::Kind;
 
-static constexpr size_t kMostOrders = 3000, kMostTried = 1 << 17;
+static constexpr size_t kMostProducts = 16, kMostOrders = 3000, kMostTried = 1 << 17;
 
 /// Return the await of each start, and of everything else the node itself.
 static SmallVector<unsigned> findAwaits(const ProductGraph &graph) {
@@ -400,8 +400,7 @@ private:
   std::vector<SmallVector<unsigned>> units;
   SmallVector<unsigned> followers;
   SmallVector<SmallVector<unsigned>> assignments;
-  /// How many choices of stages have been looked at.
-  size_t tried = 0;
+  size_t tried = 0; // choices of stages
   std::vector<ProductOrder> orders;
 };
 
@@ -471,10 +470,8 @@ void Search::findUnits() {
 void Search::assign(size_t unit, SmallVectorImpl<unsigned> &stages) {
   if (tried >= kMostTried || assignments.size() >= kMostOrders)
     return;
-  if (unit == units.size()) {
-    ++tried;
+  if (unit == units.size())
     return finish(llvm::to_vector(stages));
-  }
   for (unsigned stage : {0u, 1u}) {
     bool allowed = true;
     for (unsigned n : units[unit])
@@ -492,6 +489,7 @@ void Search::assign(size_t unit, SmallVectorImpl<unsigned> &stages) {
 
 /// Add the assignment if all edges allow it.
 void Search::finish(SmallVector<unsigned> stages) {
+  ++tried;
   for (unsigned n : llvm::reverse(followers)) {
     stages[n] = 1;
     for (unsigned user : users[n])
@@ -673,7 +671,6 @@ const ProductOrder *Search::choose(const ProductOrder &best, size_t others) cons
 }
 
 std::optional<ProductOrder> Search::run(size_t others) {
-  constexpr size_t kMostProducts = 16;
   if (starts.empty() || starts.size() > kMostProducts)
     return std::nullopt;
   findUnits();

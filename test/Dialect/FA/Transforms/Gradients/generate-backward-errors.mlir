@@ -1,4 +1,5 @@
 // RUN: fa-opt %s -split-input-file -verify-diagnostics -fa-generate-backward
+// RUN: fa-opt %s -split-input-file -verify-diagnostics -fa-generate-backward=only=true
 
 func.func @no_lse(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
                   %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> tensor<?x8x?x64xf32> {
@@ -16,6 +17,18 @@ func.func @lse_unreturned(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?
   %o, %lse = fa.attention query(%q) key(%k) value(%v)
     : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
   return %o : tensor<?x8x?x64xf32>
+}
+
+// -----
+
+func.func @two(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+               %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  // expected-error @+1 {{gradients need an entry that returns the results of this fa.attention alone; put what else there is into functions of their own}}
+  %p, %lsf = fa.attention query(%q) key(%v) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
 }
 
 // -----
@@ -61,6 +74,16 @@ func.func @captured_sink(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x
 // expected-error @+1 {{argument 'do' has the name of the gradient that the backward takes; rename it}}
 func.func @clash(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
                  %v: tensor<?x8x?x64xf32> {fa.name = "do"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'dq' is the name of the output that the backward takes and of the gradient that the backward returns; rename a result of the entry}}
+func.func @clash(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+                 %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> (tensor<?x8x?x64xf32> {fa.name = "dq"}, tensor<?x8x?xf32>) {
   %o, %lse = fa.attention query(%q) key(%k) value(%v)
     : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
   return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>

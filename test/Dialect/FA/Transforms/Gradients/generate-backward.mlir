@@ -49,14 +49,16 @@
 // CHECK-NEXT:    } sums [#fa.sum<1[b, h, rows] times 0 factor 1.250000e-01 : f64>, #fa.sum<1[b, hk, keys] times 0 factor 1.250000e-01 : f64>, #fa.sum<0[b, hk, keys] times 1>]
 // CHECK:         return %[[R]]#0, %[[R]]#1, %[[R]]#2
 
-// The gradient of LSE is subtracted from delta.
+// The gradient of LSE is subtracted from delta, which is 0 where a row sees nothing.
 // DLSE-LABEL: func.func @plain_backward(
 // DLSE-SAME:    %[[DLSE:[a-z0-9]+]]: tensor<?x8x?xf32> {fa.dims = ["B", "Hq", "Sq"], fa.name = "dlse"})
 // DLSE:           %[[SUM:.*]] = tile.reduce addf
 // DLSE:           %[[ROW:.*]] = tile.load %[[DLSE]]
 // DLSE:           %[[DELTA:.*]] = arith.subf %[[SUM]], %[[ROW]]
+// DLSE:           %[[EMPTY:.*]] = arith.cmpf oeq
+// DLSE:           %[[SEEN:.*]] = arith.select %[[EMPTY]], %{{.*}}, %[[DELTA]]
 // DLSE:           tile.store %{{.*}}
-// DLSE:           tile.store %[[DELTA]]
+// DLSE:           tile.store %[[SEEN]]
 
 // Only what is asked for, in the order of the arguments; without the forward.
 // QUERY-NOT:   func.func @plain(

@@ -96,7 +96,7 @@ func.func @heads(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> tensor
 // the blocks of rows or keys, where it is stored pair by pair.
 
 // CHECK-LABEL: func.func @sums(
-// CHECK:         %[[KEYS:.*]]:5 = fa.map_blocks @sums_keys over(%{{.*}}) axes(b, hk, keys by ?) : tensor<?x2x?x64xf32> -> (tensor<?x2x?xf32>, tensor<?x2x?xf32>, tensor<?x2x?xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>)
+// CHECK:         %[[KEYS:.*]]:5 = fa.map_blocks @sums_keys over(%{{.*}}) axes(b, hk, keys by ?) : tensor<?x2x?x64xbf16> -> (tensor<?x2x?xf32>, tensor<?x2x?xf32>, tensor<?x2x?xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>)
 // Sums at h are of each head of the group, others are carried over all of them.
 // CHECK:           %[[G:.*]]:3 = scf.for %[[H:[a-z0-9]+]] = %{{.*}} -> (tensor<?xf32, #fa.axes<keys>>, tensor<?xf32, #fa.axes<keys>>, tensor<?xf32, #fa.axes<keys>>) {
 // CHECK:             %[[S:.*]]:5 = scf.for %{{.*}} -> (tensor<?xf32, #fa.axes<keys>>,
@@ -106,7 +106,7 @@ func.func @heads(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> tensor
 // CHECK:             tile.store %[[S]]#4, %{{.*}}[%{{.*}}, %[[H]], %{{.*}}] dims [2]
 // CHECK:             scf.yield %[[S]]#0, %[[S]]#1, %[[S]]#2
 // CHECK:           tile.store %[[G]]#0, %{{.*}} dims [2] : tensor<?xf32, #fa.axes<keys>>, <?x2x?xf32>
-// CHECK:         %[[ROWS:.*]]:2 = fa.map_blocks @sums_rows over(%{{.*}}) axes(b, h, rows by ?) : tensor<?x8x?x64xf32> -> (tensor<?x8x?xf32>, tensor<?x8x?x?xf32>)
+// CHECK:         %[[ROWS:.*]]:2 = fa.map_blocks @sums_rows over(%{{.*}}) axes(b, h, rows by ?) : tensor<?x8x?x64xbf16> -> (tensor<?x8x?xf32>, tensor<?x8x?x?xf32>)
 // CHECK-SAME:      {fa.sizes = [array<i64: 0, 0, 0, 1, 0, 2>, array<i64: 0, 0, 0, 1, 0, 2, 1, 2>]}
 // CHECK-NEXT:    ^bb0(%[[B:[a-z0-9]+]]: index, %[[H:[a-z0-9]+]]: index, %[[I:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: !tile.view<?x8x?xf32>, %[[VIEW:[a-z0-9]+]]:
 // CHECK:           scf.for %[[J:.*]] = %{{.*}} iter_args(%{{.*}}) -> (tensor<?xf32, #fa.axes<rows>>) {
@@ -131,17 +131,35 @@ func.func @heads(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> tensor
 // CHECK:         %[[R3:.*]] = fa.sum %[[ROWS]]#0 of <b, h, rows> to <h, rows>
 // CHECK:         %[[R4:.*]] = fa.sum %[[KEYS]]#2 of <b, hk, keys> to <b, keys>
 // CHECK:         return %[[R0]], %[[R1]], %[[R2]], %[[R3]], %[[R4]], %[[PAIRS]], %[[ROWS]]#1, %[[HEADS]], %[[KEYS]]#4
-func.func @sums(%x: tensor<?x8x?x64xf32>, %y: tensor<?x2x?x64xf32>)
+func.func @sums(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x2x?x64xbf16>)
     -> (tensor<8xf32>, tensor<1xf32>, tensor<?xf32>, tensor<8x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x8x?x?xf32>, tensor<8x?x?xf32>, tensor<?x8x?xf32>) {
   %r:9 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
     ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
       fa.yield %s : f32
     } sums [#fa.sum<0 [h]>, #fa.sum<0>, #fa.sum<0 [b]>, #fa.sum<0 [h, rows]>, #fa.sum<0 [b, keys]>, #fa.sum<0 [rows, keys]>,
             #fa.sum<0 [b, h, rows, keys] factor 2.0 : f64>, #fa.sum<0 [h, rows, keys]>, #fa.sum<0 [b, h, keys]>]
-    : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>) -> (tensor<8xf32>, tensor<1xf32>, tensor<?xf32>, tensor<8x?xf32>, tensor<?x?xf32>,
+    : (tensor<?x8x?x64xbf16>, tensor<?x2x?x64xbf16>) -> (tensor<8xf32>, tensor<1xf32>, tensor<?xf32>, tensor<8x?xf32>, tensor<?x?xf32>,
        tensor<?x?xf32>, tensor<?x8x?x?xf32>, tensor<8x?x?xf32>, tensor<?x8x?xf32>)
   return %r#0, %r#1, %r#2, %r#3, %r#4, %r#5, %r#6, %r#7, %r#8 : tensor<8xf32>, tensor<1xf32>, tensor<?xf32>, tensor<8x?xf32>, tensor<?x?xf32>,
        tensor<?x?xf32>, tensor<?x8x?x?xf32>, tensor<8x?x?xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+// Of f32 operands a sum at neither rows nor keys is that of rows, too: what the pairs of one add cancels.
+
+// CHECK-LABEL: func.func @sums_f32(
+// CHECK:         %[[KEYS:.*]] = fa.map_blocks @sums_f32_keys
+// CHECK:         %[[ROWS:.*]] = fa.map_blocks @sums_f32_rows
+// CHECK:         fa.sum %[[KEYS]] of <b, hk, keys> to <b, keys>
+// CHECK:         fa.sum %[[ROWS]] of <b, h, rows> to <h> {{.*}}: tensor<?x8x?xf32> -> tensor<8xf32>
+func.func @sums_f32(%x: tensor<?x8x?x64xf32>, %y: tensor<?x2x?x64xf32>) -> (tensor<?x?xf32>, tensor<8xf32>) {
+  %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      fa.yield %s : f32
+    } sums [#fa.sum<0 [b, keys]>, #fa.sum<0 [h]>]
+    : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>) -> (tensor<?x?xf32>, tensor<8xf32>)
+  return %r#0, %r#1 : tensor<?x?xf32>, tensor<8xf32>
 }
 
 // -----

@@ -168,19 +168,20 @@ tile.func @more(%x: !tile.view<?x?xf32> {tile.dims = ["", ""], tile.name = "x"},
 
 // -----
 
-// What has one block is the one of those with its last id whose other ids are 0.
+// Beside what has one block the grid has one dimension: without a batch it has that block.
 // LIMIT: tile.func @all(
 // FITS: tile.func @all(
-// CHECK: #[[GRID:.*]] = affine_map<()[s0, s1] -> (s0, s1 ceildiv 64 + 1)>
-// CHECK: tile.func @all({{.*}}, %[[B:.*]]: index, %[[T:.*]]: index) grid #[[GRID]]
+// CHECK: #[[GRID:.*]] = affine_map<()[s0, s1] -> (s0 * (s1 ceildiv 64) + 1)>
+// CHECK: tile.func @all({{.*}}, %[[T:[a-z0-9]+]]: index) grid #[[GRID]]
 // CHECK: %[[FIRST:.*]] = arith.cmpi slt, %[[T]]
 // CHECK: scf.if %[[FIRST]] {
+// CHECK:   %[[NUMBER:.*]] = arith.index_cast %[[T]]
+// CHECK:   %[[BATCH:.*]] = arith.divui %[[NUMBER]], %{{.*}} : i32
+// CHECK:   %[[B:.*]] = arith.index_cast %[[BATCH]]
 // CHECK:   tile.store {{.*}}[%[[B]],
 // CHECK: } else {
-// CHECK:   %[[ZERO:.*]] = arith.cmpi eq, %[[B]], %{{.*}}
-// CHECK:   scf.if %[[ZERO]] {
-// CHECK:     tile.store
-// CHECK:   }
+// CHECK-NOT: scf.if
+// CHECK:   tile.store
 // CHECK: }
 // CHECK-NOT: tile.func
 tile.func @all(%x: !tile.view<?x?xf32> {tile.dims = ["B", "N"], tile.name = "x"}, %o: !tile.view<?x?xf32> {tile.name = "o", tile.output}, %b: index, %t: index)
