@@ -40,6 +40,14 @@
 // TOGETHER: %[[SOME:.*]] = arith.cmpi ne, %[[ANY]]
 // TOGETHER: %[[COUNT:.*]] = arith.select %[[SOME]], %{{.*}}, %c0_i32
 // TOGETHER: arith.cmpi ult, %{{.*}}, %[[COUNT]]
+// So have blocks of keys, whose first heads are no less than 0.
+// RUN: fa-opt %s --backward --fused --dtype=bf16 --target=sm_90a --compile-to=schedule | FileCheck %s --check-prefix=KEYS
+// KEYS: tile.func @f_backward_keys_holes(
+// KEYS: tile.role "load"
+// KEYS: %[[ANY:.*]] = tile.load %f_backward_keys_any_ws
+// KEYS: %[[SOME:.*]] = arith.cmpi ne, %[[ANY]]
+// KEYS: %[[COUNT:.*]] = arith.select %[[SOME]], %{{.*}}, %c0_i32
+// KEYS: arith.cmpi ult, %{{.*}}, %[[COUNT]]
 
 // Not where the first one stores what the other one reads, as kernels over rows do that compute delta.
 // RUN: fa-opt %s --backward --deterministic --target=sm_90a --compile-to=schedule --remarks=tile-overlap-kernels 2>&1 >/dev/null | FileCheck %s --check-prefix=WAITS

@@ -327,7 +327,7 @@ bool tile::isNonNegative(Value value, int64_t depth) {
     return loop && loop.getInductionVar() == value && isNonNegative(loop.getLowerBound(), depth);
   }
   Operation *op = value.getDefiningOp();
-  if (isa<tile::DimOp, tile::NthBitOp>(op))
+  if (isa<tile::DimOp, tile::NthBitOp>(op) || op->hasAttr(TileDialect::kIdAttr))
     return true;
   if (auto cast = dyn_cast<arith::IndexCastOp>(op)) {
     if (Operation *from = cast.getIn().getDefiningOp()) {

@@ -96,6 +96,9 @@ def Tile_Dialect : Dialect {
     /// says it, so that `tile-make-persistent` divides once for all roles; and `tile-sort-grid`, of
     /// the id that it loads, 0.
     static constexpr llvm::StringLiteral kPartAttr = "tile.part";
+    /// Unit, on an op (i32): it is an id, so not negative, though arithmetic on a word of ids gives
+    /// it, which may have its uppermost bit.
+    static constexpr llvm::StringLiteral kIdAttr = "tile.id";
     /// Unit, on a tile.release of a ring of two slots: it releases the slot that was got one
     /// iteration before, in the first iteration one that was never put. Inside of
     /// `tile-lower-rings`, which delays such releases and then lowers them.

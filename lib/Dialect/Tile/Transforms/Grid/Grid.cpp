@@ -181,8 +181,13 @@ SmallVector<Value> tile::delinearizePacked(OpBuilder &b, Location loc, Value num
                                            ArrayRef<Value> extents, Value &word) {
   SmallVector<Value> ids = delinearize(b, loc, number, extents);
   word = number;
-  if (ids.size() != 2)
+  auto mark = [&] {
+    for (Value id : ids)
+      id.getDefiningOp()->setAttr(TileDialect::kIdAttr, b.getUnitAttr());
     return ids;
+  };
+  if (ids.size() != 2)
+    return mark();
   // The second id has the bits of the greatest one, less than twice as many numbers as the
   // extent: with the first id above them it fits.
   constexpr int64_t kBits = 32;
@@ -193,7 +198,7 @@ SmallVector<Value> tile::delinearizePacked(OpBuilder &b, Location loc, Value num
   word = arith::OrIOp::create(b, loc, arith::ShLIOp::create(b, loc, ids[0], bits), ids[1]);
   ids[0] = arith::ShRUIOp::create(b, loc, word, bits);
   ids[1] = arith::SubIOp::create(b, loc, word, arith::ShLIOp::create(b, loc, ids[0], bits));
-  return ids;
+  return mark();
 }
 
 Value tile::addTileNumber(FuncOp func) {

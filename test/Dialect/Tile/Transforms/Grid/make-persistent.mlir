@@ -388,9 +388,9 @@ tile.func @parts(%x: !tile.view<?x64xf16>, %y: !tile.view<?xi32>, %t: index)
 // CHECK: %[[ROW:.*]] = arith.muli %[[I]], %{{.*}}
 // CHECK: scf.for %{{.*}} = %[[ROW]] to
 // CHECK-NOT: arith.divui
-// CHECK: %[[B:.*]] = arith.shrui %[[WORD]], %[[BITS:.*]] : i32
+// CHECK: %[[B:.*]] = arith.shrui %[[WORD]], %[[BITS:[a-z0-9_]+]] {tile.id} : i32
 // CHECK: %[[HIGH:.*]] = arith.shli %[[B]], %[[BITS]] : i32
-// CHECK: %[[H:.*]] = arith.subi %[[WORD]], %[[HIGH]] : i32
+// CHECK: %[[H:.*]] = arith.subi %[[WORD]], %[[HIGH]] {tile.id} : i32
 // CHECK-DAG: %[[HEAD:.*]] = arith.index_cast %[[H]]
 // CHECK-DAG: %[[BATCH:.*]] = arith.index_cast %[[B]]
 // CHECK: tile.store %{{.*}}, %[[X]][%[[BATCH]], %[[HEAD]], %[[ROW]],
