@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import collections
 import dis
-import enum
 import functools
 import types
 from collections.abc import Sequence
@@ -131,8 +131,9 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
 _TELLS_MADE = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 15)
 
 
-# What may have attributes that a function reads, beside what is told of it.
-_WITH_ATTRIBUTES = (torch.Tensor, int, float, str, tuple, list, dict)
+# What classes of the user's are often made of, and what they are themselves.
+_OFTEN_SUBCLASSED = (torch.Tensor, int, float, str, tuple, list, dict, functools.partial)
+_PLAIN = frozenset((*_OFTEN_SUBCLASSED, bool, collections.OrderedDict, torch.Size, torch.nn.Parameter))
 
 
 class _Unknown(Exception):
@@ -147,9 +148,14 @@ def _fingerprint(x, tensors, depth=0, guarded=False):
     inner = lambda y: _fingerprint(y, tensors, depth + 1, guarded)
     # torch.compile does not get further than to what it guards.
     runs = not torch.compiler.is_dynamo_compiling()
-    # Attributes of what is no function: of a tensor, or of a class of the user's that is a number, a list, a dictionary.
-    own = getattr(x, "__dict__", None) if runs and isinstance(x, _WITH_ATTRIBUTES) and not isinstance(x, enum.Enum) else None
-    if own and (guarded or not isinstance(x, torch.Tensor)):
+    # What a class of the user's makes of a number, a list or a dictionary may depend on anything; of many it takes longer to
+    # tell than to trace.
+    if runs and isinstance(x, _OFTEN_SUBCLASSED) and type(x) not in _PLAIN and type(x).__module__ != "numpy":
+        raise _Unknown
+    if runs and isinstance(x, (tuple, list, dict)) and len(x) > _MOST:
+        raise _Unknown
+    own = getattr(x, "__dict__", None) if runs and isinstance(x, torch.Tensor) else None
+    if own and guarded:
         raise _Unknown
     if x is None or isinstance(x, (bool, int, float, str, torch.dtype, torch.device)):
         x = constant(x)
@@ -170,14 +176,15 @@ def _fingerprint(x, tensors, depth=0, guarded=False):
     if isinstance(x, dict):
         return "dict", inner(tuple(x.items()))
     if isinstance(x, functools.partial):
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or runs and x.__dict__:
             raise _Unknown
         return "partial", inner((x.func, x.args, x.keywords))
     if isinstance(x, types.FunctionType):
         # torch.compile makes it only now: of such a function older versions have no cells, newer ones no globals.
         if not hasattr(x, "__closure__") or _TELLS_MADE and not runs and not hasattr(x, "__get__"):
             raise _Unknown
-        if x.__module__ and x.__module__.split(".")[0] == "torch" and not x.__closure__:
+        if x.__module__ and x.__module__.split(".")[0] == "torch" and not x.__closure__ and (
+                not runs or x.__globals__.get("__name__", "").split(".")[0] == "torch"):  # not by functools.wraps alone
             if x.__name__ in _ELSEWHERE:
                 raise _Unknown
             return "function", x

@@ -130,7 +130,9 @@ class _Graph:
             return read
         if name in PARTS and isinstance(read, Source) and read.tensor.dim() and not any(
                 isinstance(x, torch.dtype) for x in node.args[1:]):
-            return Source(read.tensor, (*read.views, (name, freeze(node.args[1:]))))
+            # A copy before it may have had another layout, which is copied again here.
+            part = "reshape" if name in ("view", "_unsafe_view") else name
+            return Source(read.tensor, (*read.views, (part, freeze(node.args[1:]))))
         if result.dim() and name in PARTS and isinstance(read, Read):
             raise Untranslatable("'%s' of a captured tensor that is indexed already has no translation; make it of the tensor, "
                                  "before the first index, or before the call" % name)
@@ -277,10 +279,19 @@ class _Graph:
         operands = [x if isinstance(x, Value) else
                     self.scalar(x, of_numbers if isinstance(x, float) else kind) for x in arguments]
         operands = [self.translator.convert(x, kind) for x in operands]
+        if name in ("__rshift__", "bitwise_right_shift"):
+            operands[1] = self.limit_shift(operands[1])
         result = apply(op, kind, *operands)
         if kind == "index" and name in RANGES:
             result = Value(result.name, kind, range=RANGES[name](*[x.range for x in operands]))
         return self.translator.convert(result, type)
+
+    def limit_shift(self, by):
+        """Return by how much to shift to the right: by 64 or more, as by less than 0, PyTorch leaves signs alone."""
+        if 0 <= by.range[0] and by.range[1] < 64:
+            return by
+        most = self.translator.constant(63, "index")
+        return Value(self.translator.region.add("arith.minui %s, %s : index" % (by.name, most.name)), "index", range=(0, 63))
 
     def emit_round(self, argument, decimals, kind, type, apply):
         """Emit the rounding to so many decimals, as PyTorch computes it."""
@@ -519,7 +530,7 @@ def trace(function, kinds, device, reads):
 def check_signature(function, kinds):
     """Raise TypeError for a function that cannot be called with so many arguments."""
     try:
-        inspect.signature(function).bind(*kinds)
+        inspect.signature(function, follow_wrapped=False).bind(*kinds)
     except TypeError as error:
         names = ["score"] * ("score" in kinds) + ["b", "h", "q_idx", "kv_idx"]
         raise TypeError("%s cannot be called with (%s), as %s: %s" % (
@@ -550,6 +561,9 @@ def translate(function, region, arguments, kinds, capture, device, reads):
                                      "its values a tensor before the call, and index that" % place) from None
             if not is_of_pytorch(error):
                 raise
+            if "Multiple dispatch failed" in words:
+                raise Untranslatable("%s: a captured tensor is of a subclass of torch.Tensor; give x.as_subclass(torch.Tensor) of "
+                                     "it, made before the call" % place) from error
             if "FakeTensor" in words:
                 raise Untranslatable("%s: PyTorch cannot trace this without the values of tensors, as take() and bucketize() need "
                                      "them; index captured tensors by t[i, j]" % place) from error

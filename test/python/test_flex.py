@@ -452,7 +452,7 @@ MULTIPLES = ["z % 0.1", "z // 0.1", "torch.fmod(z, 0.1)", "z % -0.1", "z // -0.1
              "x // -math.inf", "torch.fmod(x, math.inf)", "(z * 2e10) % 0.3", "x // 0.3", "x.double() % 0.7", "z.double() // 0.1"]
 # Integers that wrap: a of uint8, c of int8, d of int16, e of int32.
 SMALL = ["a + a", "a - 200", "-a", "~a", "a * 3", "a * 300", "a << 2", "a // 7", "a.clamp(3, 200)", "c + c", "c * 3", "c * c", "-c",
-         "c.abs()", "c + 300", "c // 3", "c % 5", "c % -5", "c ** 2", "c.square()", "c << 3", "c << 9", "c >> 1", "c * a", "c == 300", "c < 300",
+         "c.abs()", "c + 300", "c // 3", "c % 5", "c % -5", "c ** 2", "c.square()", "c << 3", "c << 9", "c >> 1", "c >> 64", "(m - 3) >> 70", "(m - 3) >> (e.long() + 60)", "c * a", "c == 300", "c < 300",
          "torch.sub(c, c, alpha=3)", "d * d", "d + d", "d.to(torch.int8)", "e * e", "e + e", "e - 5", "e.to(torch.int16)", "e + m",
          "m.to(torch.int8)", "(m * 77).to(torch.uint8)", "(m * 2 ** 31).int()", "c * 0.5", "c + x", "torch.where(p, c, e)",
          "torch.maximum(a, c)", "c.float()", "(c + c).float()", "c.clone().mul_(e)", "a.bool()", "(e + e) < 0", "-e // 3"]

@@ -1,5 +1,7 @@
 """Masks and scores in the manner of users, not of the translator: every way to write and to hold a function."""
 
+import collections
+import enum
 import functools
 import math
 import operator
@@ -7,6 +9,7 @@ import random
 import sys
 import time
 import types
+import typing
 import unittest
 import unittest.mock
 
@@ -17,8 +20,8 @@ if torch:
     import torch._dynamo.testing
     import torch.nn.functional as F
     import fa_mlir
-    from fa_mlir import _translate
-    from torch.nn.attention.flex_attention import and_masks, create_block_mask, flex_attention, or_masks
+    from fa_mlir import _flex, _translate
+    from torch.nn.attention.flex_attention import and_masks, create_block_mask, flex_attention, noop_mask, or_masks
 
 BATCH, HEADS = 2, 4
 VERSION = tuple(map(int, torch.__version__.split(".")[:2])) if torch else ()
@@ -191,6 +194,7 @@ class Users(unittest.TestCase):
                 "none": lambda s, b, h, i, j: s + c[None][0, h, i, j] + c[:, None, i][h, 0, j],
                 "permuted": lambda s, b, h, i, j: s + c.permute(2, 0, 1)[j, h, i] + c.mT[h, j, i] + c.select(-1, 3)[h, i],
                 "flat": lambda s, b, h, i, j: s + m.flatten()[i * 12 + j] + m.view(-1)[j] + m.diagonal()[j],
+                "flat copies": lambda s, b, h, i, j: s + m.T.flatten()[i * 12 + j] + m.T.contiguous().view(-1)[j] + c.mT.reshape(-1)[i],
                 "two": lambda s, b, h, i, j: s + m.T[i, j] - m[i, j] + m[:1].squeeze(0)[i] + m[:1, :1].squeeze(),
             }
         shapes = (12, 12), (HEADS, 12, 12), (6, 12)
@@ -289,6 +293,58 @@ class Changes(unittest.TestCase):
         self.skip_where_refused()
         self.check_changes(lambda b, h, q, k: q - k < find("window"), lambda: sizes.update(window=12))
         self.check_changes(lambda b, h, q, k: q - k < take(0), lambda: order.__setitem__(0, 12))
+
+    def test_classes_of_users(self):
+        """What classes make of numbers and containers may depend on what these do not hold."""
+        global WINDOW
+        self.addCleanup(globals().__setitem__, "WINDOW", WINDOW)
+        WINDOW = 3
+
+        class Settings(dict):
+            window = 3
+
+        class Pair(typing.NamedTuple):
+            factor: int = 1
+            window = property(lambda self: self.factor * WINDOW)
+
+        class Kind(enum.IntEnum):
+            LOCAL = 1
+            window = property(lambda self: self.value * WINDOW)
+
+        class Slot(list):
+            __slots__ = ("window",)
+        settings, pair, kind, slot, part = Settings(), Pair(), Kind.LOCAL, Slot(), functools.partial(print)
+        slot.window = part.window = 3
+        made = collections.defaultdict(lambda: WINDOW)
+        widen = lambda: globals().__setitem__("WINDOW", 12)
+
+        @functools.wraps(noop_mask)
+        def wrapped(b, h, q, k):
+            return q - k < WINDOW
+        cases = [("dict", lambda b, h, q, k: q - k < settings.window, lambda: setattr(Settings, "window", 12)),
+                 ("tuple", lambda b, h, q, k: q - k < pair.window, widen), ("enum", lambda b, h, q, k: q - k < kind.window, widen),
+                 ("slot", lambda b, h, q, k: q - k < slot.window, lambda: setattr(slot, "window", 12)),
+                 ("partial", lambda b, h, q, k: q - k < part.window, lambda: setattr(part, "window", 12)),
+                 ("default", lambda b, h, q, k: q - k < made.default_factory(), widen), ("wrapped", wrapped, widen)]
+        for name, mask, change in cases:
+            with self.subTest(name):
+                WINDOW = 3
+                self.check_changes(mask, change)
+
+    def test_wrapped_functions(self):
+        """A wrapper's own signature counts, not that of what it wraps."""
+        def by_position(function):
+            return functools.wraps(function)(lambda b, h, q, k: function(q, k))
+        self.check_changes(by_position(lambda q, k: q - k < 5), lambda: None)
+
+    def test_long_containers_are_not_kept(self):
+        q, k, v = draw(8)
+        numbers = list(range(2000))
+        before = len(_flex._traces)
+        for _ in range(2):
+            result = fa_mlir.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s * (numbers[1999] / 1999))
+            torch.testing.assert_close(result, fa_mlir.flex_attention(q, k, v))
+        self.assertLessEqual(len(_flex._traces), before + 1)  # that without a function
 
     def test_imports(self):
         module = types.ModuleType("window_of_tests")
@@ -704,6 +760,7 @@ class Refused(unittest.TestCase):
         table, array, small = torch.zeros(8), torch.zeros(8).numpy(), torch.zeros(8, dtype=torch.int8)
         complexes, words, five, sparse = table.to(torch.complex64), table.to(torch.uint16), torch.zeros(1, 1, 1, 8, 8), table.to_sparse()
         bytes_, number = table.to(torch.float8_e4m3fn), torch.tensor(3)
+        special = type("Special", (torch.nn.Parameter,), {})(torch.ones(8))
 
         def change_view(b, h, i, j):
             view = i.view(())
@@ -756,6 +813,8 @@ class Refused(unittest.TestCase):
             (_translate.Untranslatable, r"users.py:\d+: operation 'aten.searchsorted' has no translation",
              lambda b, h, q, k: torch.searchsorted(table, q.float()) == k),
             (_translate.Untranslatable, r"users.py:\d+: operation 'aten.rand' has no translation", lambda b, h, q, k: torch.rand(()) > 0.5),
+            (_translate.Untranslatable, r"users.py:\d+: a captured tensor is of a subclass .*as_subclass\(torch.Tensor\)",
+             lambda b, h, q, k: special[q] > 0),
             (KeyError, "x", lambda b, h, q, k: {}["x"]),
             (_translate.Untranslatable, r"users.py:\d+: 'clamp' takes 300, but its tensor has int8, -128 to 127; .*long\(\)",
              lambda b, h, q, k: small[k].clamp(max=300) > 0),

@@ -78,38 +78,61 @@ static void createPacked(llvm::Function &entry, llvm::StringRef name) {
   b.CreateRetVoid();
 }
 
-/// Return whether anything in a module is of bf16.
-static bool hasBF16(const llvm::Module &module) {
-  auto isBF16 = [](const llvm::Value &value) {
-    return value.getType()->getScalarType()->isBFloatTy();
-  };
+/// Return whether anything in a module is of a type, or vectors of it.
+static bool hasAny(const llvm::Module &module, const llvm::Type *type) {
+  auto isOne = [&](const llvm::Value &value) { return value.getType()->getScalarType() == type; };
   return llvm::any_of(module, [&](const llvm::Function &function) {
-    return llvm::any_of(function.args(), isBF16) ||
+    return llvm::any_of(function.args(), isOne) ||
            llvm::any_of(llvm::instructions(function), [&](const llvm::Instruction &instruction) {
-             return isBF16(instruction) ||
+             return isOne(instruction) ||
                     llvm::any_of(instruction.operands(),
-                                 [&](const llvm::Use &use) { return isBF16(*use.get()); });
+                                 [&](const llvm::Use &use) { return isOne(*use.get()); });
            });
   });
 }
 
-/// Define the function that LLVM calls to round to bf16, to the nearest and on ties to even, where
-/// the machine has no instruction for it: numbers that are selected, passed by value or read from
-/// a tile of one element become f32 and go back.
-static void defineRounding(llvm::Module &module) {
-  llvm::IRBuilder<> b(module.getContext());
-  auto *type = llvm::FunctionType::get(b.getBFloatTy(), {b.getFloatTy()}, /*isVarArg=*/false);
-  auto *function =
-      llvm::Function::Create(type, llvm::Function::InternalLinkage, "__truncsfbf2", module);
-  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
-  llvm::Value *x = function->getArg(0), *bits = b.CreateBitCast(x, b.getInt32Ty());
-  llvm::Value *high = b.CreateLShr(bits, 16);
+/// Define a function that LLVM calls to round, where the machine has no instruction for it.
+static void
+defineRounding(llvm::Module &module, llvm::StringRef name, llvm::Type *to, llvm::Type *from,
+               llvm::function_ref<llvm::Value *(llvm::IRBuilder<> &, llvm::Value *)> round) {
+  auto *type = llvm::FunctionType::get(to, {from}, /*isVarArg=*/false);
+  auto *function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  b.CreateRet(round(b, function->getArg(0)));
+  llvm::appendToCompilerUsed(module, {function});
+}
+
+/// Emit f32 rounded to bf16, to the nearest and on ties to even: numbers that are selected, passed
+/// by value or read from a tile of one element become f32 and go back.
+static llvm::Value *roundToBF16(llvm::IRBuilder<> &b, llvm::Value *x) {
+  llvm::Value *bits = b.CreateBitCast(x, b.getInt32Ty()), *high = b.CreateLShr(bits, 16);
   llvm::Value *half = b.CreateAdd(b.CreateAnd(high, 1), b.getInt32(0x7FFF));
   llvm::Value *rounded = b.CreateLShr(b.CreateAdd(bits, half), 16);
   llvm::Value *isNaN = b.CreateFCmpUNO(x, x);
   llvm::Value *result = b.CreateSelect(isNaN, b.CreateOr(high, 0x40), rounded);
-  b.CreateRet(b.CreateBitCast(b.CreateTrunc(result, b.getInt16Ty()), b.getBFloatTy()));
-  llvm::appendToCompilerUsed(module, {function});
+  return b.CreateBitCast(b.CreateTrunc(result, b.getInt16Ty()), b.getBFloatTy());
+}
+
+/// Emit f64 rounded to f16, by way of f32 rounded to odd, which keeps what decides: LLVM asks for
+/// it where the sign of an f64 is given to what is rounded to f16.
+static llvm::Value *roundToF16(llvm::IRBuilder<> &b, llvm::Value *x) {
+  llvm::Value *nearest = b.CreateFPTrunc(x, b.getFloatTy());
+  llvm::Value *back = b.CreateFPExt(nearest, b.getDoubleTy());
+  llvm::Value *bits = b.CreateBitCast(nearest, b.getInt32Ty());
+  auto size = [&](llvm::Value *of) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, of); };
+  llvm::Value *isAway = b.CreateFCmpOGT(size(back), size(x));
+  llvm::Value *toZero = b.CreateSub(bits, b.CreateZExt(isAway, b.getInt32Ty()));
+  llvm::Value *odd = b.CreateSelect(b.CreateFCmpONE(back, x), b.CreateOr(toZero, 1), bits);
+  return b.CreateFPTrunc(b.CreateBitCast(odd, b.getFloatTy()), b.getHalfTy());
+}
+
+/// Define what LLVM calls to round in a module.
+static void defineRoundings(llvm::Module &module, const cpu::TargetDescription &target) {
+  llvm::IRBuilder<> b(module.getContext());
+  if (!target.convertsBF16 && hasAny(module, b.getBFloatTy()))
+    defineRounding(module, "__truncsfbf2", b.getBFloatTy(), b.getFloatTy(), roundToBF16);
+  if (hasAny(module, b.getHalfTy()))
+    defineRounding(module, "__truncdfhf2", b.getHalfTy(), b.getDoubleTy(), roundToF16);
 }
 
 static void setAttributes(llvm::Module &module, const llvm::TargetMachine &machine) {
@@ -208,8 +231,7 @@ cpu::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
       entries.push_back(&function);
   for (llvm::Function *entry : entries)
     createPacked(*entry, entry->getName().drop_front(strlen("_mlir_ciface_")));
-  if (!target.convertsBF16 && hasBF16(*llvmModule))
-    defineRounding(*llvmModule);
+  defineRoundings(*llvmModule, target);
   setAttributes(*llvmModule, **machine);
   if (llvm::Error error = optimize(*llvmModule, **machine))
     return error;

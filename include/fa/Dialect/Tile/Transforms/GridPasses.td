@@ -94,8 +94,9 @@ def TileMergeKernels : Pass<"tile-merge-kernels", "::mlir::ModuleOp"> {
     are made of several inputs: each launch costs as much as all that they do.
 
     Two kernels merge where neither takes what the other one writes, nor what stands between them,
-    they have as many warps, and grids that differ in the last extent only. That of the merged kernel is
-    the sum of both, and its last id chooses the program:
+    and they have as many warps. Grids that differ in more than the last extent get one dimension
+    each, before. The last extent of the merged kernel is the sum of both, and its last id chooses
+    the program:
 
         if id < extent of the first: the first program, of id
         else: the second one, of id - extent of the first.

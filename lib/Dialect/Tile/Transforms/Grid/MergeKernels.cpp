@@ -8,12 +8,10 @@
 // For each kernel of an entry, in order:
 //
 //   1. go back over the kernels before it that it neither reads from nor writes to, nor they from
-//      or to it, until one that both fit into: of as many warps, with grids that differ in the last
-//      extent only, or of one block, and simple (no roles, products, barriers of their own, tensor
-//      maps), and with rings that shared memory has all at once;
-//   2. append its arguments to that one's, where they are not there, and add its last extent;
-//   beside
-//      what has one block, the grid has one dimension, for a batch of 0 leaves others no block;
+//      or to it, until one that both fit into: of as many warps, simple (no roles, products,
+//      barriers of their own, tensor maps), and with rings that shared memory has all at once;
+//   2. append its arguments to that one's, where they are not there, and add its last extent; where
+//      other extents differ, both grids have one dimension before;
 //   3. make both programs the branches of an if on the last id, which the second one's is less by
 //      the first one's extent. Rings stay outside of it, side by side.
 //
@@ -60,13 +58,6 @@ static bool isSimple(FuncOp func) {
         func.getArgAttr(i, TileDialect::kLaunchEpochAttr))
       return false;
   return !fa::holds<RolesOp, BarriersOp, DotOp, DotStartOp>(func);
-}
-
-/// Return whether a grid is one block.
-static bool isOneBlock(FuncOp func) {
-  AffineMap grid = func.getGrid();
-  return grid.getNumResults() == 1 && grid.isSingleConstant() &&
-         grid.getSingleConstantResult() == 1;
 }
 
 /// Return whether all that is done with a view, or slices of it, is to store to it.
@@ -122,6 +113,7 @@ private:
   bool fitArguments();
   AffineExpr symbolOf(Size size);
   SmallVector<AffineExpr> renumber(FuncOp func, ArrayRef<unsigned> numbers);
+  void flatten();
   void appendArguments();
 
   FuncOp first, second;
@@ -204,20 +196,36 @@ SmallVector<AffineExpr> Pair::renumber(FuncOp func, ArrayRef<unsigned> numbers) 
 }
 
 bool Pair::fit() {
-  bool fits = first.getNumGridDims() == second.getNumGridDims() || isOneBlock(second);
-  if (!fits || first.getNumWarps() != second.getNumWarps() ||
-      commonAttrs(first) != commonAttrs(second) || !fitArguments())
+  if (first.getNumWarps() != second.getNumWarps() || commonAttrs(first) != commonAttrs(second) ||
+      !fitArguments())
     return false;
   auto own = llvm::to_vector(llvm::seq<unsigned>(0, first.getNumLaunchArguments()));
   firstExtents = renumber(first, own);
   secondExtents = renumber(second, places);
-  return isOneBlock(second) ||
-         llvm::equal(ArrayRef(firstExtents).drop_back(), ArrayRef(secondExtents).drop_back());
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
 // 2. and 3. One kernel of both
 //===----------------------------------------------------------------------===//
+
+/// Make both grids one of one dimension, unless they differ in the last extent alone.
+void Pair::flatten() {
+  if (ArrayRef(firstExtents).drop_back() == ArrayRef(secondExtents).drop_back())
+    return;
+  for (auto [func, extents] :
+       {std::pair(first, &firstExtents), std::pair(second, &secondExtents)}) {
+    if (extents->size() == 1)
+      continue;
+    flattenGrid(func, [loc = func.getLoc()](OpBuilder &b, Value number, ArrayRef<Value> of) {
+      return delinearize(b, loc, number, of);
+    });
+    AffineExpr blocks = extents->front();
+    for (AffineExpr extent : ArrayRef(*extents).drop_front())
+      blocks = blocks * extent;
+    *extents = {blocks};
+  }
+}
 
 void Pair::appendArguments() {
   for (unsigned k : appended) {
@@ -247,15 +255,7 @@ static SmallVector<Operation *> programOf(FuncOp func) {
 }
 
 void Pair::merge() {
-  if (first.getNumGridDims() != second.getNumGridDims()) {
-    flattenGrid(first, [&](OpBuilder &b, Value number, ArrayRef<Value> extents) {
-      return delinearize(b, first.getLoc(), number, extents);
-    });
-    AffineExpr blocks = getAffineConstantExpr(1, first.getContext());
-    for (AffineExpr extent : firstExtents)
-      blocks = blocks * extent;
-    firstExtents = {blocks};
-  }
+  flatten();
   appendArguments();
   SmallVector<Operation *> ofFirst = programOf(first), ofSecond = programOf(second);
   ImplicitLocOpBuilder b(first.getLoc(), first.getBody().front().getTerminator());

@@ -80,18 +80,14 @@ tile.func @last(%x: !tile.view<?xf32> {tile.align = 32 : i64, tile.name = "x"}, 
 
 // -----
 
-// Other warps, other leading extents, products, another entry.
-// CHECK-COUNT-6: tile.func
+// Other warps, products, another entry.
+// CHECK-COUNT-5: tile.func
 tile.func @warps(%x: !tile.view<?x?xf32> {tile.name = "x"}, %b: index, %t: index)
     grid affine_map<()[s0, s1] -> (s0, s1)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 1 : i64} {
   tile.return
 }
 tile.func @more(%x: !tile.view<?x?xf32> {tile.name = "x"}, %b: index, %t: index)
     grid affine_map<()[s0, s1] -> (s0, s1)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 2 : i64} {
-  tile.return
-}
-tile.func @extents(%x: !tile.view<?x?xf32> {tile.name = "x"}, %b: index, %t: index)
-    grid affine_map<()[s0, s1] -> (s1, s0)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 2 : i64} {
   tile.return
 }
 tile.func @product(%x: !tile.view<?x?xf32> {tile.name = "x"}, %o: !tile.view<?x?xf32> {tile.name = "o", tile.output}, %b: index, %t: index)
@@ -163,6 +159,40 @@ tile.func @more(%x: !tile.view<?x?xf32> {tile.dims = ["", ""], tile.name = "x"},
   %c64 = arith.constant 64 : index
   %i = arith.muli %t, %c64 : index
   tile.store %zero, %p[%b, %i] dims [1] : tensor<64xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+
+// -----
+
+// Where extents before the last one differ, both grids have one dimension, and each program its ids from the number that it sees.
+// LIMIT: tile.func @rows(
+// FITS: tile.func @rows(
+// CHECK: #[[GRID:.*]] = affine_map<()[s0, s1] -> ((s0 * s1) * 2)>
+// CHECK: tile.func @rows({{.*}}, %[[T:[a-z0-9]+]]: index) grid #[[GRID]]
+// CHECK: %[[COUNT:.*]] = arith.muli
+// CHECK: %[[FIRST:.*]] = arith.cmpi slt, %[[T]], %[[COUNT]]
+// CHECK: %[[REST:.*]] = arith.subi %[[T]], %[[COUNT]]
+// CHECK: scf.if %[[FIRST]] {
+// CHECK:   arith.index_cast %[[T]] : index to i32
+// CHECK:   arith.divui
+// CHECK:   tile.store
+// CHECK: } else {
+// CHECK:   arith.index_cast %[[REST]] : index to i32
+// CHECK:   arith.divui
+// CHECK:   tile.store
+// CHECK: }
+// CHECK-NOT: tile.func
+tile.func @rows(%x: !tile.view<?x?xf32> {tile.dims = ["B", "N"], tile.name = "x"}, %o: !tile.view<?x?xf32> {tile.name = "o", tile.output}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 2 : i64} {
+  %zero = arith.constant dense<0.0> : tensor<1xf32>
+  tile.store %zero, %o[%b, %t] dims [1] : tensor<1xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+// expected-remark@+1 {{@rows and @columns are one launch}}
+tile.func @columns(%x: !tile.view<?x?xf32> {tile.dims = ["B", "N"], tile.name = "x"}, %o: !tile.view<?x?xf32> {tile.name = "p", tile.output}, %t: index, %b: index)
+    grid affine_map<()[s0, s1] -> (s1, s0)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 2 : i64} {
+  %zero = arith.constant dense<0.0> : tensor<1xf32>
+  tile.store %zero, %o[%b, %t] dims [1] : tensor<1xf32>, !tile.view<?x?xf32>
   tile.return
 }
 
