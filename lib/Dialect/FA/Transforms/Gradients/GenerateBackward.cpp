@@ -471,7 +471,7 @@ void Backward::addSum(Value argument, RankedTensorType type, SumAttr sum) {
 RankedTensorType Backward::typeOfRows() {
   auto type = cast<RankedTensorType>(op.getLse().getType());
   SmallVector<int64_t> shape(type.getShape());
-  if (op.hasSequences())
+  if (op.getQueryStarts())
     shape.back() = ShapedType::kDynamic;
   return type.clone(shape);
 }
@@ -844,11 +844,11 @@ SmallVector<Value> Backward::addPairwise() {
       types.push_back(RankedTensorType::get(shape, typeOfSum(result, sum)));
     }
   auto [queryStarts, keyStarts, queryLengths, keyLengths] = mappedSequences();
-  auto pairwise =
-      PairwiseOp::create(b, loc, types, ValueRange{mapped(op.getQuery()), outputAdjoint},
-                         ValueRange{mapped(op.getKey()), mapped(op.getValue())}, captures, dropout,
-                         queryStarts, keyStarts, queryLengths, keyLengths, b.getArrayAttr(sums),
-                         op.getPrecisionAttr(), b.getI64IntegerAttr(op.hasSequences() ? 2 : 0));
+  auto pairwise = PairwiseOp::create(
+      b, loc, types, ValueRange{mapped(op.getQuery()), outputAdjoint},
+      ValueRange{mapped(op.getKey()), mapped(op.getValue())}, captures, dropout, queryStarts,
+      keyStarts, queryLengths, keyLengths, b.getArrayAttr(sums), op.getPrecisionAttr(),
+      b.getI64IntegerAttr(op.hasSequences() ? ofRows.size() : 0));
   pairwise.getMask().takeBody(mask);
   pairwise.getWeights().takeBody(weights);
   SmallVector<Value> values;
