@@ -48,6 +48,7 @@ namespace {
 
 /// How many arguments of the weights come before captures: dot, dot, keep, and the position.
 constexpr unsigned kNumPairArgs = 3 + AttentionOp::kNumPositionArgs;
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// The gradient of one argument: sums of the weights of fa.pairwise, one for each operand that it
 /// is and each place at which the score reads it, added up; 0 where there is none.
@@ -311,7 +312,7 @@ void Backward::nameSizes() {
 /// roundings between the bases of logarithms, and all of the output is 0. NaN of the output is not.
 Value Backward::seesSinkAlone(BlockBuilder &r, Value natural, Value outputRows) {
   OpBuilder &inner = r.b;
-  constexpr double kRoundings = 1e-6, kInf = std::numeric_limits<double>::infinity();
+  constexpr double kRoundings = 1e-6;
   auto absolute = [&](Value value) -> Value { return math::AbsFOp::create(inner, loc, value); };
   auto holds = [&](arith::CmpFPredicate predicate, Value x, Value y) -> Value {
     return arith::CmpFOp::create(inner, loc, predicate, x, y);
@@ -328,7 +329,6 @@ Value Backward::seesSinkAlone(BlockBuilder &r, Value natural, Value outputRows) 
 
 /// Emit what rows add to the gradient of the sink: -exp(z - lse) delta.
 Value Backward::ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
   Value sink = named(r.loadOfHead(mapped(op.getSink())), "sink");
   // Where LSE is -inf, so is the sink: +inf instead makes that 0, not NaN.
   Value whole = arith::SelectOp::create(r.b, loc, empty, r.splat(kInf, r.rowType()), natural);
@@ -387,7 +387,6 @@ void Backward::prepareRows() {
   if (lseAdjoint)
     sum = r.difference(sum, loadRow(lseAdjoint));
   Value natural = loadRow(lse);
-  constexpr double kInf = std::numeric_limits<double>::infinity();
   Value empty = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, natural,
                                       r.splat(-kInf, r.rowType()));
   // A dLSE that is not finite reaches nothing from there.
@@ -492,7 +491,6 @@ Value Backward::readRow(Row what) {
 Value Backward::clearWhereEmpty(Value adjoint) {
   if (!attends) {
     Value lseOfRow = readRow(Row::lse), deltaOfRow = readRow(Row::delta);
-    constexpr float kInf = std::numeric_limits<float>::infinity();
     auto mark =
         arith::ConstantOp::create(b, loc, b.getF32FloatAttr(subtractsFirst() ? kInf : -kInf));
     Value isOther = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, lseOfRow, mark);

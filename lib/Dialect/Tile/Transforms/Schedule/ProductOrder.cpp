@@ -15,8 +15,7 @@
 // Where all warps meet in each step 3 is the order of the program but for one product that runs
 // ahead, with and without a drain before one of the starts.
 //
-// The search has an end: at most kMostTried choices of stages, and kMostOrders of them and of
-// orders.
+// The search has an end: at most kMostTried choices of stages, kMostOrders of them, and orders.
 //
 //===----------------------------------------------------------------------===//
 
