@@ -139,6 +139,10 @@ LogicalResult Agent::accumulate(tile::AccumulateOp op) {
   RankedTensorType type = tileOf(op.getValue());
   const Memory &memory = *get(op.getDestination()).memory;
   SmallVector<int64_t, 4> start = integers(op.getIndices());
+  for (auto [index, size] : llvm::zip_equal(start, memory.sizes))
+    if (op.getInside() && (index < 0 || index >= size))
+      return fail(op, "(accumulate_c6) begins at an index of " + Twine(index) + " of " +
+                          Twine(size) + ", expected inside; leave 'inside' out");
   Elements sum = *loadTile(memory, start, op.getDims(), type.getShape(), type.getElementType());
   for (auto [to, value] : llvm::zip_equal(sum, *get(op.getValue()).tile))
     to.f = static_cast<float>(to.f + value.f);

@@ -131,10 +131,14 @@ void fa_test::addBackward(std::vector<Test> &tests) {
       add("fused", c, [=](const Target &target) { return checkFused(c, target, /*seed=*/number); });
       ++number;
     }
-  for (int64_t dim : {128, 192, 256}) {
-    Case c = makeCase("bf16", 333, 517, dim, "causal", "none");
-    add("fused", c, [=](const Target &target) { return checkFused(c, target, /*seed=*/5); });
-  }
+  for (int64_t dim : {128, 192, 256})
+    for (auto [mask, score] :
+         {std::pair("causal", "none"), {"document", "none"}, {"causal", "alibi_softcap"}})
+      for (bool dropout : {false, true}) {
+        Case c = makeCase("bf16", 333, 517, dim, mask, score);
+        c.dropout = dropout;
+        add("fused", c, [=](const Target &target) { return checkFused(c, target, /*seed=*/5); });
+      }
   for (const Case &c : pairedCases()) {
     add("matrix", c, [=](const Target &target) {
       return checkGradients(c, target, /*dlse=*/number % 3 == 0, /*seed=*/number);

@@ -212,6 +212,12 @@ const Case kFaults[] = {
                  "tile.accumulate %v, %y[%j, %c0] dims [0, 1] : !acc, !o // j"}},
      "begins within a box of memory, at row ",
      "// j"},
+    {"AddedOutside",
+     kAdded,
+     {{"// add", "%rows = tile.dim %y, 0 : !o\n"
+                 "tile.accumulate %v, %y[%rows, %c0] dims [0, 1] inside : !acc, !o // rows"}},
+     "(accumulate_c6) begins at an index of ",
+     "// rows"},
     {"OtherOrder",
      kStaged,
      {{"// write",

@@ -78,13 +78,13 @@ static Value movedBy(ImplicitLocOpBuilder &b, const ViewParts &view, Value addre
 
 LogicalResult Emitter::forEachInBoxes(const ViewParts &view, ArrayRef<Value> starts,
                                       ArrayRef<int64_t> dims, const Layout &layout, Value predicate,
-                                      AccessFn body) {
+                                      AccessFn body, bool isInRange) {
   int64_t rowDim = dims[0], columnDim = dims[1];
   FailureOr<Layout> places =
       placesOf(view.order, layout, *getConstantIntValue(view.sizes[columnDim]));
   if (failed(places))
     return failure();
-  for (int64_t d = 0; d < rowDim; ++d)
+  for (int64_t d = 0; d < rowDim && !isInRange; ++d)
     predicate = both(predicate, inRange(starts[d], view.sizes[d]));
   Value base = boxAddress(view, starts);
   base = movedBy(b, view, base, toI64(pinToUse(threadOffset(*places, 0))));
@@ -92,7 +92,7 @@ LogicalResult Emitter::forEachInBoxes(const ViewParts &view, ArrayRef<Value> sta
   std::map<std::pair<int64_t, int64_t>, Value> checks;
   auto check = [&](unsigned k, int64_t dim, int64_t offset, int64_t box) {
     auto [it, added] = checks.try_emplace({dim, offset / box});
-    if (added && !isWhole(starts[dim], view.sizes[dim], layout, k)) {
+    if (added && !isInRange && !isWhole(starts[dim], view.sizes[dim], layout, k)) {
       Value index = b.createOrFold<arith::AddIOp>(starts[dim], toI64(threadOffset(layout, k)));
       index = b.createOrFold<arith::AddIOp>(index, i64(offset / box * box));
       it->second = inRange(index, view.sizes[dim]);

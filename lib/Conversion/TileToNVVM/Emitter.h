@@ -109,10 +109,12 @@ private:
 
   //===--- Memory (Memory.cpp, SharedMemory.cpp) ---===//
   /// Call `body` with each access of a thread's part of a tile in memory: its
-  /// first register, how many, the address, and when (null: always).
+  /// first register, how many, the address, and when (null: always). Of a tile in boxes that is
+  /// known to be in range nothing is checked.
   using AccessFn = llvm::function_ref<void(int64_t, int64_t, Value, Value)>;
   LogicalResult forEachAccess(const ViewParts &view, OperandRange indices, ArrayRef<int64_t> dims,
-                              const tile::Layout &layout, Value predicate, AccessFn body);
+                              const tile::Layout &layout, Value predicate, AccessFn body,
+                              bool isInRange = false);
   Value loadGlobal(Value address, Value predicate, Type type, bool sideEffects);
   void storeGlobal(Value address, Value value, Value predicate);
   LogicalResult emitSlice(tile::SliceOp op);
@@ -156,7 +158,7 @@ private:
   Value boxAddress(const ViewParts &view, ArrayRef<Value> starts);
   LogicalResult forEachInBoxes(const ViewParts &view, ArrayRef<Value> starts,
                                ArrayRef<int64_t> dims, const tile::Layout &layout, Value predicate,
-                               AccessFn body);
+                               AccessFn body, bool isInRange);
   LogicalResult emitOrderedWrite(tile::WriteOp op, const tile::Layout &layout);
   Value startOfPart(Value slot, const tile::Layout &places);
   LogicalResult emitOrderedRead(tile::ReadOp op, const tile::Layout &layout);

@@ -187,12 +187,12 @@ bool fa::nvvm::isWhole(Value start, Value size, const Layout &layout, unsigned d
 
 LogicalResult Emitter::forEachAccess(const ViewParts &view, OperandRange indices,
                                      ArrayRef<int64_t> dims, const Layout &layout, Value predicate,
-                                     AccessFn body) {
+                                     AccessFn body, bool isInRange) {
   SmallVector<Value> starts;
   for (Value index : indices)
     starts.push_back(get(index));
   if (view.order)
-    return forEachInBoxes(view, starts, dims, layout, predicate, body);
+    return forEachInBoxes(view, starts, dims, layout, predicate, body, isInRange);
   int64_t width = accessWidth(view, starts, dims, layout);
   SmallVector<bool> whole;
   for (auto [k, dim] : llvm::enumerate(dims))
@@ -297,6 +297,19 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
                        });
 }
 
+/// Return whether all of a tile that is added is in range.
+static bool isInRange(tile::AccumulateOp op) {
+  auto tile = cast<RankedTensorType>(op.getValue().getType());
+  tile::ViewType view = op.getDestination().getType();
+  if (!op.getInside() || !view.getOrder())
+    return false;
+  int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
+  std::optional<int64_t> column = getConstantIntValue(op.getIndices().back());
+  return tile::divisorOfRows(op.getDestination()) % rows == 0 &&
+         tile::divisorOf(op.getIndices().drop_back().back()) % rows == 0 && column &&
+         *column + columns <= view.getShape().back();
+}
+
 /// Add what is under one condition in one branch: ptxas makes a branch of each predicate.
 LogicalResult Emitter::emitAccumulate(tile::AccumulateOp op) {
   const ViewParts &view = views[op.getDestination()];
@@ -313,8 +326,8 @@ LogicalResult Emitter::emitAccumulate(tile::AccumulateOp op) {
       additions[predicate].push_back({at, r + i});
     }
   };
-  if (failed(
-          forEachAccess(view, op.getIndices(), op.getDims(), *layout, isFirstHolder(*layout), add)))
+  if (failed(forEachAccess(view, op.getIndices(), op.getDims(), *layout, isFirstHolder(*layout),
+                           add, isInRange(op))))
     return failure();
   for (auto &[predicate, places] : additions) {
     OpBuilder::InsertionGuard guard(b);

@@ -115,12 +115,16 @@ constexpr Tiles kSyncKeys[] = {
     {4, 256, kMost, 16, 64, 8},
 };
 /// Where blocks of keys add to sums at rows, too: the part of a step is one more accumulator, and
-/// weights go through shared memory to be transposed.
+/// weights go through shared memory to be transposed. Of warps beside each other each has half of
+/// the columns, or a third or a fourth, and scores of as many of the rows, whatever the regions
+/// are: what spills is little, and less than narrower steps cost.
 constexpr Tiles kFusedKeys[] = {
-    {2, 64, kMost, 32, 128, 8}, {2, 96, kLight, 64, 64, 4, 1, /*gains=*/true},
-    {2, 128, kMost, 32, 64, 8}, {2, 192, kLight, 48, 64, 6, 3, true},
-    {2, 192, kMost, 32, 64, 8}, {2, 256, kLight, 64, 64, 8, 4, true},
-    {2, 256, kMost, 32, 64, 8},
+    {2, 64, kMost, 64, 64, 4, 2, /*gains=*/true},
+    {2, 96, kLight, 64, 64, 4, 1, true},
+    {2, 128, kMost, 64, 128, 8, 2, true},
+    {2, 192, kLight, 96, 64, 6, 3, true},
+    {2, 192, kMost, 32, 64, 8},
+    {2, 256, kMost, 64, 64, 8, 4, true},
 };
 /// With asynchronous products the part is 16 rows a warp, or, of fewer rows, whole panels of
 /// columns for each warpgroup, or a part of the only one, and weights stay in registers but for
@@ -329,11 +333,13 @@ bool isAsync(const Facts &facts, const nvptx::Target *info, bool aligned) {
          (!facts.adds || lineFor(kAsyncFusedKeys, facts, facts.pressure));
 }
 
-/// Return the multiple that head dimensions are rounded up to where `sharing` warps share columns
-/// by whole panels of shared memory.
-int64_t padFor(int64_t sharing, int64_t bytes) {
+/// Return the multiple that head dimensions are rounded up to where `sharing` warps share columns:
+/// by whole panels of shared memory, or by parts of the only one.
+int64_t padFor(int64_t sharing, const Facts &facts) {
   constexpr int64_t kPanel = 128;
-  return sharing > 1 ? kPanel * sharing / bytes : tile::kRowsOfWarp;
+  bool isOnly = facts.headDim * facts.bytes <= kPanel && llvm::isPowerOf2_64(sharing);
+  int64_t panels = isOnly ? 1 : sharing;
+  return sharing > 1 ? kPanel * panels / facts.bytes : tile::kRowsOfWarp;
 }
 
 /// The widest heads, of which warps that share columns have whole panels at most.
@@ -481,17 +487,17 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       // at most.
       int64_t own = ofRows ? chosenRows : chosenKeys;
       while (!async && !warps && chosenWarps > 1 &&
-             padFor(tile::kRowsOfWarp * chosenWarps / own, facts.bytes) > kWidest)
+             padFor(tile::kRowsOfWarp * chosenWarps / own, facts) > kWidest)
         chosenWarps /= 2;
       int64_t sharing = std::max(beside, tile::kRowsOfWarp * chosenWarps / own);
-      if (!async && padFor(sharing, facts.bytes) > kWidest)
+      if (!async && padFor(sharing, facts) > kWidest)
         return block.emitError() << chosenWarps << " warps of tiles of " << own << " " << shared
                                  << " share more columns than the widest heads have; choose fewer "
                                     "by --tile-warps, or larger tiles";
       if (async && facts.adds)
         pad = padForSums(sharingOfSums(chosenRows, chosenWarps), facts.headDim);
       else if (!async)
-        pad = padFor(sharing, facts.bytes);
+        pad = padFor(sharing, facts);
       remarkPassed(*this, block.getLoc(), "tiles")
           << fa::decision("tiles of {0} rows and {1} keys for {2} warps in @{3}", chosenRows,
                           chosenKeys, chosenWarps, block.getKernel())
@@ -551,9 +557,17 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
                       !(isNarrow(facts) && line->keys > tile::kRowsOfGroup) &&
                       !(facts.pressure == kMedium && facts.functions && facts.headDim > kNarrow)
                 : info && !info->hasRoles();
-      int64_t pad = async ? padForSums(sharingOfSums(line->rows, line->warps), facts.headDim)
-                          : padFor(1, facts.bytes);
-      return line->gains && timed && facts.headUnit % pad == 0;
+      if (async)
+        return line->gains && timed &&
+               facts.headUnit % padForSums(sharingOfSums(line->rows, line->warps), facts.headDim) ==
+                   0;
+      // Five products in place of seven, of few more columns than those would have.
+      const Tiles *apart = lineFor(kSyncKeys, facts, facts.pressure);
+      auto columns = [&](const Tiles &tiles) {
+        return static_cast<int64_t>(llvm::alignTo(facts.headUnit, padFor(tiles.beside, facts)));
+      };
+      return line->gains && timed && facts.headUnit % tile::kRowsOfWarp == 0 && apart &&
+             5 * columns(*line) <= 6 * columns(*apart);
     };
     all = all && line && gains() &&
           !block->getParentOfType<func::FuncOp>()->hasAttr(FADialect::kTilesAttr);

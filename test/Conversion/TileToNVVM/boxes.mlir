@@ -32,6 +32,40 @@ tile.func @added(%x: !tile.view<?x64xf32>, %y: !tile.view<?x64xf32, #lanes>, %t:
 // -----
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (4, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 32)]>
+#lanes = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 1>
+
+// Rows of whole tiles, from one that is inside on: nothing is checked, whatever else the tile begins at. Of a row that may be
+// within a tile, or of memory whose rows are whole boxes alone, each box is.
+// CHECK-LABEL: llvm.func @added_inside
+// CHECK-NOT: arith.cmpi
+// CHECK-COUNT-16: red.global.add.f32
+// CHECK-NOT: red.global
+// CHECK: arith.cmpi ult
+// CHECK: scf.if
+// CHECK-COUNT-16: red.global.add.f32
+// CHECK: arith.cmpi ult
+// CHECK: scf.if
+// CHECK-COUNT-16: red.global.add.f32
+// CHECK: llvm.return
+tile.func @added_inside(%x: !tile.view<?x?x64xf32> {tile.name = "x"},
+    %y: !tile.view<?x?x64xf32, #lanes> {tile.name = "y", tile.workspace = [["x", 0], ["x", 1, 1, 32], 64]},
+    %z: !tile.view<?x?x64xf32, #lanes> {tile.name = "z", tile.workspace = [["x", 0], ["x", 1, 1, 16], 64]},
+    %b: index, %t: index) grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 32)> sizes [0, 0, 0, 1] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %i = arith.muli %t, %c32 : index
+  %v = arith.constant dense<1.0> : tensor<32x64xf32, #acc>
+  tile.accumulate %v, %y[%b, %i, %c0] dims [1, 2] inside : tensor<32x64xf32, #acc>, !tile.view<?x?x64xf32, #lanes>
+  %j = arith.muli %t, %c16 : index
+  tile.accumulate %v, %y[%b, %j, %c0] dims [1, 2] inside : tensor<32x64xf32, #acc>, !tile.view<?x?x64xf32, #lanes>
+  tile.accumulate %v, %z[%b, %i, %c0] dims [1, 2] inside : tensor<32x64xf32, #acc>, !tile.view<?x?x64xf32, #lanes>
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (4, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 32)]>
 #quads = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
 
 // Lanes move 16 bytes each.

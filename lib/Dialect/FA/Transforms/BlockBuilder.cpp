@@ -468,7 +468,7 @@ void BlockBuilder::accumulate(Value value, Value sums) {
   int64_t rank = cast<tile::ViewType>(sums.getType()).getRank();
   Value indices[] = {batch, head, row, index(0)};
   tile::AccumulateOp::create(b, loc, value, sums, ArrayRef(indices).take_back(rank),
-                             ArrayRef<int64_t>{rank - 2, rank - 1});
+                             ArrayRef<int64_t>{rank - 2, rank - 1}, /*inside=*/true);
 }
 
 Value BlockBuilder::groupOf(Value query, Value keys) {

@@ -280,8 +280,8 @@ static bool isExact(Operation *op) {
 }
 
 int64_t tile::divisorOf(Value value, int64_t depth) {
-  // The product of two fits.
-  constexpr int64_t kAny = int64_t(1) << 30;
+  // What divides rows of tiles; the product of two fits.
+  constexpr int64_t kAny = (int64_t(1) << 20) * 9 * 5 * 7;
   if (depth-- == 0)
     return 1;
   APInt integer;
@@ -302,7 +302,7 @@ int64_t tile::divisorOf(Value value, int64_t depth) {
   if (!isExact(op))
     return 1;
   if (isa<arith::MulIOp>(op))
-    return std::min(kAny,
+    return std::gcd(kAny,
                     divisorOf(op->getOperand(0), depth) * divisorOf(op->getOperand(1), depth));
   if (isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
           arith::MinUIOp>(op))
@@ -310,6 +310,25 @@ int64_t tile::divisorOf(Value value, int64_t depth) {
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return ofBoth(select.getTrueValue(), select.getFalseValue());
   return 1;
+}
+
+int64_t tile::divisorOfRows(Value view) {
+  int64_t rows = cast<ViewType>(view.getType()).getRank() - 2;
+  if (auto slice = view.getDefiningOp<SliceOp>();
+      slice && static_cast<int64_t>(slice.getDim()) == rows)
+    return divisorOf(slice.getSize());
+  // [name, dimension, divisor, multiple]
+  constexpr size_t kMultiple = 3;
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
+  auto sizes =
+      func && argument.getArgNumber() < func.getNumLaunchArguments()
+          ? func.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), TileDialect::kWorkspaceAttr)
+          : ArrayAttr();
+  auto parts = sizes && rows >= 0 && rows < static_cast<int64_t>(sizes.size())
+                   ? dyn_cast<ArrayAttr>(sizes[rows])
+                   : ArrayAttr();
+  return parts && parts.size() > kMultiple ? cast<IntegerAttr>(parts[kMultiple]).getInt() : 1;
 }
 
 bool tile::isNonNegative(Value value, int64_t depth) {

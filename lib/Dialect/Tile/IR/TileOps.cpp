@@ -282,6 +282,11 @@ LogicalResult AccumulateOp::verify() {
                          << " and " << view;
   if (failed(verifyBoxes(*this, view, getDims(), getValue().getType())))
     return failure();
+  for (auto [index, size] : llvm::zip_equal(getIndices(), view.getShape()))
+    if (std::optional<int64_t> at = getConstantIntValue(index);
+        getInside() && at && (*at < 0 || (!ShapedType::isDynamic(size) && *at >= size)))
+      return emitOpError() << "(accumulate_c6) begins at " << *at << ", which is not inside of "
+                           << view << "; leave 'inside' out";
   if (!getStaging())
     return success();
   RingType ring = getStaging().getType();

@@ -196,6 +196,15 @@ func.func @accumulate_c3(%x: !tile.view<?xbf16>, %v: tensor<8xbf16>, %i: index) 
 
 // -----
 
+func.func @accumulate_c6(%x: !tile.view<8x8xf32>, %v: tensor<8xf32>, %i: index) {
+  %c8 = arith.constant 8 : index
+  // expected-error @+1 {{(accumulate_c6) begins at 8, which is not inside of '!tile.view<8x8xf32>'; leave 'inside' out}}
+  tile.accumulate %v, %x[%c8, %i] dims [1] inside : tensor<8xf32>, !tile.view<8x8xf32>
+  return
+}
+
+// -----
+
 func.func @dot_c1_transposed(%a: tensor<16x32xf16>, %b: tensor<32x8xf16>, %c: tensor<16x8xf32>) {
   // expected-error @+1 {{(dot_c1) shapes do not fit: 16x32 transposed times 32x8 into 16x8}}
   %0 = tile.dot %a, %b, %c transpose_a : tensor<16x32xf16>, tensor<32x8xf16>, tensor<16x8xf32>

@@ -53,6 +53,8 @@ tile.func @memory(%x: !tile.view<?x?xf32>, %table: !tile.view<16xbf16>, %flag: !
   tile.scatter %g, %x[%h, %i] : tensor<8xf32>, !tile.view<?x?xf32>[index, tensor<8xindex>]
   // CHECK: tile.accumulate %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] dims [1] : tensor<8xf32>, <?x?xf32>
   tile.accumulate %g, %x[%h, %c0] dims [1] : tensor<8xf32>, !tile.view<?x?xf32>
+  // CHECK: tile.accumulate %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] dims [1] inside : tensor<8xf32>, <?x?xf32>
+  tile.accumulate %g, %x[%h, %c0] dims [1] inside : tensor<8xf32>, !tile.view<?x?xf32>
   tile.return
 }
 

@@ -50,9 +50,13 @@ private:
   llvm::DenseMap<Value, MaybeInterval> known;
 };
 
-/// Return a number that divides the value, seen up to `depth` ops away; a large power
-/// of two for 0.
+/// Return a number that divides the value, seen up to `depth` ops away, of small factors: 2, 3, 5
+/// and 7; a large one for 0.
 int64_t divisorOf(Value value, int64_t depth = 16);
+
+/// Return a number that divides the rows of a view, its last dimension but one: those of a slice, or
+/// of a workspace; 1 where none is known.
+int64_t divisorOfRows(Value view);
 
 /// Return whether an index is never negative, seen up to `depth` ops away; sums and
 /// products of a few sizes do not wrap.

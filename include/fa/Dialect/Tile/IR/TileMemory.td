@@ -221,6 +221,10 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments,
     to one element: each addition is atomic, in any order, so sums may differ in their last bits
     from one launch to the next.
 
+    With `inside` the tile begins in the destination. Where that has an order, and its rows, those of
+    a workspace or a slice, are a multiple of the tile's as its first row is, all of it is in range,
+    and nothing is checked: so additions stand beside products, not in a branch of their own.
+
     With `through`, each warp writes its part to the ring's next slot and one bulk reduction adds it to
     memory while the warp goes on: the part is contiguous in both, for the destination has an
     order. A warp waits only for itself, before it writes a slot again.
@@ -232,28 +236,31 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments,
     - (C4) Of a view with an order, whole boxes, as of `tile.store`.
     - (C5) With `through`, the destination has an order, and the ring slots of rank 1, of as many
       f32 as the value has. A value with a layout is held once, by warps whose parts are contiguous.
+    - (C6) With `inside`, each index is in range.
 
     Reads and writes memory. Created by `fa-rewrite-pairwise` and by hand; the destination is
-    set to 0 by an earlier kernel. `tile-stage-accumulates` adds `through`, which
+    set to 0 by an earlier kernel, and `tile-order-workspaces` gives it an order and such rows. `tile-stage-accumulates` adds `through`, which
     `tile-lower-rings` expands.
 
     Example:
 
     ```mlir
     tile.accumulate %t, %dq[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, !tile.view<?x?x?x64xf32>
-    tile.accumulate %u, %dq[%b, %h, %i, %c0] dims [2, 3] through(%r)
+    tile.accumulate %u, %dq[%b, %h, %i, %c0] dims [2, 3] inside through(%r)
       : tensor<64x64xf32, #acc>, !tile.view<?x?x?x64xf32, #order>, !tile.ring<1 x 4096xf32, #tile.swizzle<128>>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$value, Tile_ViewType:$destination,
-    Variadic<Index>:$indices, DenseI64ArrayAttr:$dims, Optional<Tile_RingType>:$staging);
+    Variadic<Index>:$indices, DenseI64ArrayAttr:$dims, UnitAttr:$inside,
+    Optional<Tile_RingType>:$staging);
   let assemblyFormat = [{
-    $value `,` $destination `[` $indices `]` `dims` $dims (`through` `(` $staging^ `)`)? attr-dict
+    $value `,` $destination `[` $indices `]` `dims` $dims (`inside` $inside^)?
+    (`through` `(` $staging^ `)`)? attr-dict
     `:` type($value) `,` type($destination) (`,` type($staging)^)?
   }];
   let builders = [OpBuilder<(ins "Value":$value, "Value":$destination, "ValueRange":$indices,
-    "ArrayRef<int64_t>":$dims), [{
-      build($_builder, $_state, value, destination, indices, dims, Value());
+    "ArrayRef<int64_t>":$dims, CArg<"bool", "false">:$inside), [{
+      build($_builder, $_state, value, destination, indices, dims, inside, Value());
     }]>];
   let hasVerifier = 1;
 }

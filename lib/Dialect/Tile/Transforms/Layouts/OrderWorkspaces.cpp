@@ -13,7 +13,8 @@
 //      that are the same memory: those of one entry and one name;
 //   2. check that all that touches them, or slices of their rows, is loads, stores and additions of
 //      whole boxes;
-//   3. say the order in the type of each, and round the rows up to boxes in its size.
+//   3. say the order in the type of each, and round the rows up in its size: to boxes, and to
+//      the tiles that are added inside of it.
 //
 // Rejects: nothing; a workspace that is used otherwise stays row by row.
 //
@@ -26,6 +27,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"
+#include <numeric>
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEORDERWORKSPACES
@@ -106,13 +108,6 @@ static std::string whyNotBoxes(Operation *op, Value view, OrderAttr order) {
   return why.empty() ? "" : ("'" + op->getName().getStringRef() + "' " + why).str();
 }
 
-/// Return what rows of a workspace are multiples of, as one of its sizes says.
-static int64_t multipleOf(Attribute size) {
-  constexpr size_t kMultiple = 3;
-  auto parts = dyn_cast<ArrayAttr>(size);
-  return parts && parts.size() > kMultiple ? cast<IntegerAttr>(parts[kMultiple]).getInt() : 1;
-}
-
 /// Return why the memory stays row by row; empty if it need not.
 std::string OrderWorkspaces::whyNot(const Memory &memory, OrderAttr order) {
   for (BlockArgument view : memory) {
@@ -126,7 +121,7 @@ std::string OrderWorkspaces::whyNot(const Memory &memory, OrderAttr order) {
       return "its columns are no whole boxes";
     if (!ShapedType::isDynamic(type.getShape()[type.getRank() - 2]))
       return "its rows are a static number";
-    int64_t multiple = multipleOf(sizes[type.getRank() - 2]);
+    int64_t multiple = divisorOfRows(view);
     if (multiple != 1 && multiple % order.getRows() != 0)
       return "its rows are no whole boxes";
     for (size_t i = 0; i < func.getSizes().size(); i += 2)
@@ -148,18 +143,30 @@ static void setOrder(Value view, OrderAttr order) {
 }
 
 /// Return sizes of a workspace whose rows are rounded up to a multiple: [name, dimension, divisor,
-/// multiple]. Those that are multiples of something are multiples of that, too.
+/// multiple].
 static ArrayAttr roundedUp(ArrayAttr sizes, unsigned rows, int64_t multiple) {
   Builder b(sizes.getContext());
   SmallVector<Attribute> all(sizes.getValue());
-  if (multipleOf(all[rows]) != 1)
-    return sizes;
   SmallVector<Attribute> parts(cast<ArrayAttr>(all[rows]).getValue());
   if (parts.size() == 2)
     parts.push_back(b.getI64IntegerAttr(1));
   parts.push_back(b.getI64IntegerAttr(multiple));
   all[rows] = b.getArrayAttr(parts);
   return b.getArrayAttr(all);
+}
+
+/// Return a multiple of boxes, and of the tiles that are added inside of the memory, so that these
+/// end in it, too.
+static int64_t rowsOfAll(const Memory &memory, OrderAttr order) {
+  int64_t rows = order.getRows();
+  for (BlockArgument view : memory)
+    for (Operation *user : view.getUsers())
+      if (auto added = dyn_cast<AccumulateOp>(user); added && added.getInside()) {
+        int64_t tile = cast<RankedTensorType>(added.getValue().getType()).getDimSize(0);
+        if (divisorOf(added.getIndices().drop_back().back()) % tile == 0)
+          rows = std::lcm(rows, tile);
+      }
+  return rows;
 }
 
 void OrderWorkspaces::runOnOperation() {
@@ -190,14 +197,16 @@ void OrderWorkspaces::runOnOperation() {
           << fa::decision("sums in memory stay row by row") << remark::reason("{0}", why);
       continue;
     }
+    int64_t rows = rowsOfAll(memory, order);
     for (BlockArgument view : memory) {
       FuncOp func = funcOf(view);
       unsigned i = view.getArgNumber();
       auto type = cast<ViewType>(view.getType());
       setOrder(view, order);
-      auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
-      func.setArgAttr(i, TileDialect::kWorkspaceAttr,
-                      roundedUp(sizes, type.getRank() - 2, order.getRows()));
+      // Those that are multiples of something are multiples of boxes.
+      if (auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
+          divisorOfRows(view) == 1)
+        func.setArgAttr(i, TileDialect::kWorkspaceAttr, roundedUp(sizes, type.getRank() - 2, rows));
       SmallVector<Type> inputs(func.getArgumentTypes());
       inputs[i] = view.getType();
       func.setFunctionType(FunctionType::get(&getContext(), inputs, func.getResultTypes()));

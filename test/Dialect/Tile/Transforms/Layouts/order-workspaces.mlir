@@ -161,3 +161,37 @@ tile.func @multiples(%x: !tile.view<?x64xf32> {tile.name = "x"}, %n: !tile.view<
   tile.accumulate %v, %s[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
+
+// Rows are whole tiles of those that are added from a row inside of the memory on, of all kernels, and boxes where such a tile may
+// begin within another.
+// CHECK-LABEL: tile.func @whole_tiles
+// CHECK-SAME: tile.workspace = {{\[\[}}"x", 0, 1, 96], 64]
+// CHECK-SAME: tile.workspace = {{\[\[}}"x", 0, 1, 16], 64]
+tile.func @whole_tiles(%x: !tile.view<?x64xf32> {tile.name = "x"},
+    %sums: !tile.view<?x64xf32> {tile.name = "sums", tile.output, tile.workspace = [["x", 0], 64]},
+    %others: !tile.view<?x64xf32> {tile.name = "others", tile.output, tile.workspace = [["x", 0], 64]},
+    %t: index) grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] attributes {tile.entry = "whole"} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %i = arith.muli %t, %c32 : index
+  %j = arith.muli %t, %c16 : index
+  %v = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<32x64xf32>
+  tile.accumulate %v, %sums[%i, %c0] dims [0, 1] inside : tensor<32x64xf32>, !tile.view<?x64xf32>
+  tile.accumulate %v, %others[%i, %c0] dims [0, 1] : tensor<32x64xf32>, !tile.view<?x64xf32>
+  tile.accumulate %v, %others[%j, %c0] dims [0, 1] inside : tensor<32x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.func @whole_others
+// CHECK-SAME: tile.workspace = {{\[\[}}"x", 0, 1, 96], 64]
+tile.func @whole_others(%x: !tile.view<?x64xf32> {tile.name = "x"},
+    %sums: !tile.view<?x64xf32> {tile.name = "sums", tile.output, tile.workspace = [["x", 0], 64]},
+    %t: index) grid affine_map<()[s0] -> (s0 ceildiv 48)> sizes [0, 0] attributes {tile.entry = "whole"} {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %i = arith.muli %t, %c48 : index
+  %v = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<48x64xf32>
+  tile.accumulate %v, %sums[%i, %c0] dims [0, 1] inside : tensor<48x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}

@@ -58,3 +58,52 @@ tile.func @both(%x: !view {tile.align = 16 : i64}, %y: !view {tile.align = 16 : 
   tile.store %r#2, %out[%c64, %c64] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
+
+// The slot of y has its last reader before the get of a computed tile, where all warps meet: it is filled again there, and got
+// at the head of the next step, with x, whose two slots are filled there.
+// CHECK-LABEL: tile.func @computed
+// CHECK: %[[RX:.*]] = tile.ring : <2 x
+// CHECK: %[[RY:.*]] = tile.ring : <1 x
+// CHECK: %[[RP:.*]] = tile.ring : <1 x
+// CHECK: tile.put %[[RX]], {{.*}} {tile.order = 2 : i64, tile.stage = 0 : i64}
+// CHECK: %[[X:.*]] = tile.get %[[RX]] {tile.order = 0 : i64, tile.stage = 1 : i64}
+// CHECK: tile.put %[[RY]], {{.*}} {tile.order = 9 : i64, tile.stage = 0 : i64}
+// CHECK: %[[Y:.*]] = tile.get %[[RY]] {tile.order = 1 : i64, tile.stage = 1 : i64}
+// CHECK: tile.release %[[Y]] {tile.order = 5 : i64, tile.stage = 1 : i64}
+// CHECK: tile.get %[[RP]] {tile.order = 8 : i64, tile.stage = 1 : i64}
+// RINGS-LABEL: tile.func @computed
+// RINGS: scf.for
+// RINGS: tile.put_value
+// RINGS-NEXT: tile.get
+// RINGS-NOT: tile.dot
+// RINGS: tile.put %{{.*}}, %arg1
+// RINGS: tile.dot
+// RINGS: scf.yield
+tile.func @computed(%x: !view {tile.align = 16 : i64}, %y: !view {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>, %n: index)
+    grid affine_map<() -> (1)> sizes [] {
+  %rx = tile.ring : !ring
+  %ry = tile.ring : !ring
+  %rp = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = arith.constant dense<1.0> : tensor<64x64xf16>
+  %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> tensor<64x64xf32> {
+    tile.put %rx, %x[%j, %c0] dims [0, 1] copy(cp_async) : !ring, !view
+    %xs = tile.get %rx : !ring -> !slot
+    %s = tile.dot %a, %xs, %acc0 transpose_b : tensor<64x64xf16>, !slot, tensor<64x64xf32>
+    tile.put %ry, %y[%j, %c0] dims [0, 1] copy(cp_async) : !ring, !view
+    %ys = tile.get %ry : !ring -> !slot
+    %t = tile.dot %a, %ys, %s transpose_b : tensor<64x64xf16>, !slot, tensor<64x64xf32>
+    tile.release %ys : !slot
+    %p = arith.truncf %t : tensor<64x64xf32> to tensor<64x64xf16>
+    tile.put_value %rp, %p : !ring, tensor<64x64xf16>
+    %ps = tile.get %rp : !ring -> !slot
+    %u = tile.dot %ps, %xs, %o : !slot, !slot, tensor<64x64xf32>
+    tile.release %xs : !slot
+    tile.release %ps : !slot
+    scf.yield %u : tensor<64x64xf32>
+  }
+  tile.store %r, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
