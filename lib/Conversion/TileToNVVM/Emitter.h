@@ -135,7 +135,8 @@ private:
   void copyAsync(const ChunkCopy &copy, const Chunk &chunk);
   void copyByRegisters(const ChunkCopy &copy, const Chunk &chunk);
   Value sharedOffset(tile::SlotType slot, Value row, Value column);
-  Value sharedPlace(Value slot, tile::SlotType type, const tile::Layout &layout, int64_t reg);
+  std::pair<Value, int64_t> sharedPlace(Value slot, tile::SlotType type, const tile::Layout &layout,
+                                        int64_t reg);
   void storeShared(Value address, int64_t offset, Value value, Value predicate);
   SmallVector<Value> loadShared(Value address, int64_t offset, Type element, int64_t count);
   LogicalResult emitRead(tile::ReadOp op);

@@ -298,15 +298,47 @@ void Emitter::storeShared(Value address, int64_t offset, Value value, Value pred
 // Registers to and from shared memory
 //===----------------------------------------------------------------------===//
 
-/// Return the address of a register's element.
-Value Emitter::sharedPlace(Value slot, tile::SlotType type, const Layout &layout, int64_t reg) {
+/// Return the bits of a dimension that the parts of threads differ in.
+static int64_t bitsOfThreads(const Layout &layout, unsigned dim) {
+  int64_t bits = 0;
+  std::vector<int64_t> sums = {0};
+  for (ArrayRef<tile::Mode> modes : {layout.getLane(), layout.getWarp()})
+    for (const tile::Mode &mode : modes) {
+      std::vector<int64_t> more;
+      for (int64_t sum : sums)
+        for (int64_t i = 0; i < (mode.strides[dim] ? mode.extent : 1); ++i)
+          more.push_back(sum + i * mode.strides[dim]);
+      sums = std::move(more);
+    }
+  for (int64_t sum : sums)
+    bits |= sum;
+  return bits;
+}
+
+/// Return the address of a register's element, and bytes behind it. What registers have in common
+/// stays one number: a swizzle is the same after some rows, and in each panel, so that these are
+/// the bytes behind; and bytes in a row that no thread's place has are exchanged in the address.
+std::pair<Value, int64_t> Emitter::sharedPlace(Value slot, tile::SlotType type,
+                                               const Layout &layout, int64_t reg) {
+  // Rows after which each swizzle begins anew.
+  constexpr int64_t kTurns = 8;
   Coords offset = layout.offsetOfReg(reg);
   unsigned columnDim = layout.getRank() - 1;
-  Value row = layout.getRank() == 2
-                  ? Value(arith::AddIOp::create(b, threadOffset(layout, 0), i32(offset[0])))
-                  : i32(0);
-  Value column = arith::AddIOp::create(b, threadOffset(layout, columnDim), i32(offset[columnDim]));
-  return arith::AddIOp::create(b, slot, sharedOffset(type, row, column));
+  Value row = i32(0), column = threadOffset(layout, columnDim);
+  int64_t behind = 0, exchanged = 0, width = type.getLayout().getBytes();
+  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8, at = offset[columnDim] * bytes;
+  if (layout.getRank() == 2) {
+    row = arith::AddIOp::create(b, threadOffset(layout, 0), i32(offset[0] % kTurns));
+    behind = offset[0] / kTurns * kTurns * width + at / width * width * type.getShape()[0];
+    at %= width;
+    if ((bitsOfThreads(layout, columnDim) * bytes & at) == 0)
+      std::swap(exchanged, at);
+  }
+  column = arith::AddIOp::create(b, column, i32(at / bytes));
+  Value place = arith::AddIOp::create(b, slot, sharedOffset(type, row, column));
+  if (exchanged)
+    place = arith::XOrIOp::create(b, place, i32(exchanged));
+  return {place, behind};
 }
 
 /// Load numbers, up to four at once. Shuffle the first one, the last to be loaded, which makes it
@@ -419,8 +451,8 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
   bool pairs = bits < 64 && hasPairs(*layout);
   SmallVector<Value> elements;
   for (int64_t r = 0; r < layout->numRegs(); r += pairs ? 2 : 1) {
-    Value place = flat ? start : sharedPlace(get(op.getSlot()), slot, *layout, r);
-    int64_t offset = flat ? layout->offsetOfReg(r)[0] * bits / 8 : 0;
+    auto [place, offset] = flat ? std::pair(start, layout->offsetOfReg(r)[0] * bits / 8)
+                                : sharedPlace(get(op.getSlot()), slot, *layout, r);
     for (Value element : loadShared(place, offset, type.getElementType(), pairs ? 2 : 1))
       elements.push_back(element);
   }
@@ -454,12 +486,12 @@ LogicalResult Emitter::emitWrite(tile::WriteOp op) {
   Value first = isFirstHolder(*layout);
   int64_t count = bits == 16 && hasPairs(*layout) ? 2 : 1;
   for (int64_t r = 0; r < layout->numRegs(); r += count) {
-    Value place = sharedPlace(get(op.getSlot()), op.getSlot().getType(), *layout, r);
+    auto [place, behind] = sharedPlace(get(op.getSlot()), op.getSlot().getType(), *layout, r);
     SmallVector<Value> elements;
     for (int64_t i = 0; i < count; ++i)
       elements.push_back(extract(value, r + i));
-    storeShared(place, 0, fromElements(VectorType::get(count, elements[0].getType()), elements),
-                first);
+    storeShared(place, behind,
+                fromElements(VectorType::get(count, elements[0].getType()), elements), first);
   }
   return success();
 }

@@ -127,13 +127,14 @@ tile.func @columns(%x: !tile.view<?x?xf16> {tile.align = 16 : i64}, %n: index)
 
 // Nothing is known to be aligned: element by element, stored together; the kernel
 // writes the view, so that loads stay where they stand. Elements of 2 bytes that stand
-// side by side are read together.
+// side by side are read together, and rows 8 apart at one address, as the swizzle repeats.
 // CHECK-LABEL: llvm.func @by_registers(
 // CHECK-COUNT-8: llvm.inline_asm has_side_effects asm_dialect = att "{ mov.b16 $0, 0; @$2 ld.global.b16 $0, [$1]; }"
 // CHECK-NOT: ld.global
 // CHECK: "@$1 st.shared.v4.b32 [$0+0], {$2, $3, $4, $5};"
 // CHECK-NOT: st.shared
-// CHECK-COUNT-16: "ld.shared.b32 $0, [$1+0];", "=r,r"
+// CHECK-COUNT-8: "ld.shared.b32 $0, [$1+0];", "=r,r"
+// CHECK-COUNT-8: "ld.shared.b32 $0, [$1+1024];", "=r,r"
 // CHECK-NOT: ld.shared
 tile.func @by_registers(%x: !tile.view<?x64xf16>, %n: index)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
@@ -215,5 +216,28 @@ tile.func @lent(%t0: index) grid affine_map<() -> (1)> sizes [] attributes {tile
   %t = arith.constant dense<1.0> : tensor<64xf32, #rows>
   %s = tile.slot_at %v[%c0] : !tile.ring<1 x 64xf32, #tile.swizzle<128>> -> !tile.slot<64xf32, #tile.swizzle<128>>
   tile.write %t, %s : tensor<64xf32, #rows>, !tile.slot<64xf32, #tile.swizzle<128>>
+  tile.return
+}
+
+// Two warps beside each other have 32 columns each. A thread's places are one, and that with the bits of chunks exchanged,
+// which no thread's place has.
+// CHECK-LABEL: llvm.func @exchanged(
+// CHECK: "@$1 st.shared.b32 [$0+0], $2;", "r,b,r" %[[PLACE:[0-9]+]],
+// CHECK: "@$1 st.shared.b32 [$0+1024], $2;", "r,b,r" %[[PLACE]],
+// CHECK: %[[SECOND:.*]] = arith.xori %[[PLACE]], %c16_i32
+// CHECK: "@$1 st.shared.b32 [$0+0], $2;", "r,b,r" %[[SECOND]],
+// CHECK: "@$1 st.shared.b32 [$0+1024], $2;", "r,b,r" %[[SECOND]],
+// CHECK: %[[THIRD:.*]] = arith.xori %[[PLACE]], %c32_i32
+// CHECK-COUNT-2: "r,b,r" %[[THIRD]],
+// CHECK: %[[LAST:.*]] = arith.xori %[[PLACE]], %c48_i32
+// CHECK-COUNT-2: "r,b,r" %[[LAST]],
+// CHECK-NOT: st.shared
+#halves = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (4, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 0, 32), (2, 16, 0)]>
+tile.func @exchanged(%t: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %r = tile.ring : !tile.ring<1 x 32x64xf16, #tile.swizzle<128>>
+  %c0 = arith.constant 0 : index
+  %v = arith.constant dense<1.0> : tensor<32x64xf16, #halves>
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 32x64xf16, #tile.swizzle<128>> -> !tile.slot<32x64xf16, #tile.swizzle<128>>
+  tile.write %v, %s : tensor<32x64xf16, #halves>, !tile.slot<32x64xf16, #tile.swizzle<128>>
   tile.return
 }

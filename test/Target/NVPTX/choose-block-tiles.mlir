@@ -92,9 +92,10 @@ func.func @narrow(%x: tensor<?x8x?x48xbf16>, %y: tensor<?x8x?x48xbf16>) -> tenso
 // RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=FUSEDOF4
 // FUSED: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // FUSED: fa.map_blocks @both_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 128 : i64, rows = 64 : i64, warps = 8 : i64}
-// FUSEDSYNC: fa.map_blocks @pairs_keys {{.*}}rows = 32 : i64, warps = 8 : i64}
-// FUSEDSYNC: fa.map_blocks @both_keys {{.*}}rows = 32 : i64, warps = 8 : i64}
-// FUSEDOF4: fa.map_blocks @pairs_keys {{.*}}rows = 32 : i64, warps = 8 : i64}
+// Two warps have the same keys, and half of the columns each: of heads of 64 half of the only panel.
+// FUSEDSYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {beside = 2 : i64, keys = 64 : i64, pad = 64 : i64, rows = 64 : i64, warps = 4 : i64}
+// FUSEDSYNC: fa.map_blocks @both_keys {{.*}}fa.tiles = {beside = 2 : i64, keys = 128 : i64, pad = 128 : i64, rows = 64 : i64, warps = 8 : i64}
+// FUSEDOF4: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {beside = 2 : i64, keys = 64 : i64, pad = 64 : i64, rows = 64 : i64, warps = 4 : i64}
 // FUSEDOF4: fa.map_blocks @both_keys {{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
 func.func @both(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>) -> (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>) {
   %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
@@ -105,9 +106,9 @@ func.func @both(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>) -> (tensor
   return %r#0, %r#1 : tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>
 }
 
-// Four warps beside each other where heads are wide, but not beside what takes registers.
+// Four warps beside each other where heads are wide, of operands that are not aligned, too.
 // RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=FUSEDWIDE
-// WIDEREGS: fa.map_blocks @wide_both_keys {{.*}}fa.tiles = {keys = 64 : i64, pad = 128 : i64, rows = 32 : i64, warps = 8 : i64}
+// WIDEREGS: fa.map_blocks @wide_both_keys {{.*}}fa.tiles = {beside = 4 : i64, keys = 64 : i64, pad = 256 : i64, rows = 64 : i64, warps = 8 : i64}
 // RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles="target=sm_90a aligned=false" | FileCheck %s --check-prefix=WIDEREGS
 // FUSEDWIDE: fa.map_blocks @wide_both_keys {{.*}}fa.tiles = {beside = 4 : i64, keys = 64 : i64, pad = 256 : i64, rows = 64 : i64, warps = 8 : i64}
 func.func @wide_both(%x: tensor<?x8x?x256xbf16>, %y: tensor<?x8x?x256xbf16>) -> (tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>) {

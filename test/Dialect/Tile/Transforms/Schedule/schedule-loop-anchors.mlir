@@ -59,8 +59,8 @@ tile.func @both(%x: !view {tile.align = 16 : i64}, %y: !view {tile.align = 16 : 
   tile.return
 }
 
-// The slot of y has its last reader before the get of a computed tile, where all warps meet: it is filled again there, and got
-// at the head of the next step, with x, whose two slots are filled there.
+// The slot of y has its last reader before the get of a computed tile, where all warps meet, and two products follow, which hide
+// the copy: it is filled again there, and got at the head of the next step, with x, whose two slots are filled there.
 // CHECK-LABEL: tile.func @computed
 // CHECK: %[[RX:.*]] = tile.ring : <2 x
 // CHECK: %[[RY:.*]] = tile.ring : <1 x
@@ -88,7 +88,43 @@ tile.func @computed(%x: !view {tile.align = 16 : i64}, %y: !view {tile.align = 1
   %c64 = arith.constant 64 : index
   %a = arith.constant dense<1.0> : tensor<64x64xf16>
   %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
-  %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> tensor<64x64xf32> {
+  %r:2 = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0, %q = %acc0) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+    tile.put %rx, %x[%j, %c0] dims [0, 1] copy(cp_async) : !ring, !view
+    %xs = tile.get %rx : !ring -> !slot
+    %s = tile.dot %a, %xs, %acc0 transpose_b : tensor<64x64xf16>, !slot, tensor<64x64xf32>
+    tile.put %ry, %y[%j, %c0] dims [0, 1] copy(cp_async) : !ring, !view
+    %ys = tile.get %ry : !ring -> !slot
+    %t = tile.dot %a, %ys, %s transpose_b : tensor<64x64xf16>, !slot, tensor<64x64xf32>
+    tile.release %ys : !slot
+    %p = arith.truncf %t : tensor<64x64xf32> to tensor<64x64xf16>
+    tile.put_value %rp, %p : !ring, tensor<64x64xf16>
+    %ps = tile.get %rp : !ring -> !slot
+    %u = tile.dot %ps, %xs, %o : !slot, !slot, tensor<64x64xf32>
+    tile.release %xs : !slot
+    %w = tile.dot %ps, %ps, %q : !slot, !slot, tensor<64x64xf32>
+    tile.release %ps : !slot
+    scf.yield %u, %w : tensor<64x64xf32>, tensor<64x64xf32>
+  }
+  tile.store %r#1, %out[%c64, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.store %r#0, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// One product does not: it is filled in the step that reads it, beside the first product.
+// CHECK-LABEL: tile.func @one_after
+// CHECK: tile.ring
+// CHECK: %[[RY:.*]] = tile.ring : <1 x
+// CHECK: tile.put %[[RY]], {{.*}} {tile.order = {{[0-9]+}} : i64, tile.stage = 1 : i64}
+tile.func @one_after(%x: !view {tile.align = 16 : i64}, %y: !view {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>, %n: index)
+    grid affine_map<() -> (1)> sizes [] {
+  %rx = tile.ring : !ring
+  %ry = tile.ring : !ring
+  %rp = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = arith.constant dense<1.0> : tensor<64x64xf16>
+  %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> (tensor<64x64xf32>) {
     tile.put %rx, %x[%j, %c0] dims [0, 1] copy(cp_async) : !ring, !view
     %xs = tile.get %rx : !ring -> !slot
     %s = tile.dot %a, %xs, %acc0 transpose_b : tensor<64x64xf16>, !slot, tensor<64x64xf32>
