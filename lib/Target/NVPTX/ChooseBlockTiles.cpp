@@ -548,26 +548,27 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
     const Tiles *line =
         lineFor(async ? ArrayRef(kAsyncFusedKeys) : ArrayRef(kFusedKeys), facts, facts.pressure);
     auto gains = [&] {
-      // Where blocks of rows and of keys are asynchronous, one that is not loses; a tile beside a
-      // mask, or of no product beside functions and wide heads, which spills, has not been timed.
       // Of few pairs a row, as in narrow bands, the kernels before and after, which go over all
       // rows, take more than is gained.
-      bool timed =
-          async ? !(facts.pressure == kTiles && facts.masked) && !facts.narrowBand &&
-                      !(isNarrow(facts) && line->keys > tile::kRowsOfGroup) &&
-                      !(facts.pressure == kMedium && facts.functions && facts.headDim > kNarrow)
-                : info && !info->hasRoles();
-      if (async)
-        return line->gains && timed &&
-               facts.headUnit % padForSums(sharingOfSums(line->rows, line->warps), facts.headDim) ==
-                   0;
-      // Five products in place of seven, of few more columns than those would have.
-      const Tiles *apart = lineFor(kSyncKeys, facts, facts.pressure);
-      auto columns = [&](const Tiles &tiles) {
-        return static_cast<int64_t>(llvm::alignTo(facts.headUnit, padFor(tiles.beside, facts)));
-      };
-      return line->gains && timed && facts.headUnit % tile::kRowsOfWarp == 0 && apart &&
-             5 * columns(*line) <= 6 * columns(*apart);
+      if (!line->gains || facts.narrowBand)
+        return false;
+      if (!async) {
+        // Where blocks of rows and of keys are asynchronous, one that is not loses. Five products
+        // in place of seven, of few more columns than those would have.
+        const Tiles *apart = lineFor(kSyncKeys, facts, facts.pressure);
+        auto columns = [&](const Tiles &tiles) {
+          return static_cast<int64_t>(llvm::alignTo(facts.headUnit, padFor(tiles.beside, facts)));
+        };
+        return info && !info->hasRoles() && facts.headUnit % tile::kRowsOfWarp == 0 && apart &&
+               5 * columns(*line) <= 6 * columns(*apart);
+      }
+      // A tile beside a mask, or of no product beside functions and wide heads, which spills, has
+      // not been timed.
+      bool timed = !(facts.pressure == kTiles && facts.masked) &&
+                   !(isNarrow(facts) && line->keys > tile::kRowsOfGroup) &&
+                   !(facts.pressure == kMedium && facts.functions && facts.headDim > kNarrow);
+      int64_t pad = padForSums(sharingOfSums(line->rows, line->warps), facts.headDim);
+      return timed && facts.headUnit % pad == 0;
     };
     all = all && line && gains() &&
           !block->getParentOfType<func::FuncOp>()->hasAttr(FADialect::kTilesAttr);

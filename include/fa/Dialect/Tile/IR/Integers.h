@@ -54,8 +54,8 @@ private:
 /// and 7; a large one for 0.
 int64_t divisorOf(Value value, int64_t depth = 16);
 
-/// Return a number that divides the rows of a view, its last dimension but one: those of a slice, or
-/// of a workspace; 1 where none is known.
+/// Return a number that divides the rows of a view, its last dimension but one: those of a slice,
+/// or of a workspace; 1 where none is known.
 int64_t divisorOfRows(Value view);
 
 /// Return whether an index is never negative, seen up to `depth` ops away; sums and

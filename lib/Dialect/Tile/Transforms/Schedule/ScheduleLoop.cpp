@@ -247,8 +247,8 @@ void Body::place(Stream &stream) {
       stream.distance = 1;
       return;
     }
-  // One product is over before the copy is: with dropout, split at d = 128, that was 12 % slower
-  // than right before it is read, where two are 2 to 3 % faster.
+  // One product may be over before the copy is, which then costs up to 12 % beside filling the slot
+  // in the step that reads it; two gain 2 to 3 % (docs/performance-gradients.md, code for sm_80).
   constexpr int64_t kProducts = 2;
   const int64_t size = rest.size();
   for (int64_t i = stream.lastRead + 1; i < size && loops; ++i)
