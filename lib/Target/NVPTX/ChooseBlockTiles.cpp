@@ -334,12 +334,14 @@ bool isAsync(const Facts &facts, const nvptx::Target *info, bool aligned) {
 }
 
 /// Return the multiple that head dimensions are rounded up to where `sharing` warps share columns:
-/// by whole panels of shared memory, or by parts of the only one.
+/// by whole panels of shared memory, or by parts of the only one, of 16 columns at least.
 int64_t padFor(int64_t sharing, const Facts &facts) {
   constexpr int64_t kPanel = 128;
-  bool isOnly = facts.headDim * facts.bytes <= kPanel && llvm::isPowerOf2_64(sharing);
-  int64_t panels = isOnly ? 1 : sharing;
-  return sharing > 1 ? kPanel * panels / facts.bytes : tile::kRowsOfWarp;
+  if (sharing <= 1)
+    return tile::kRowsOfWarp;
+  int64_t columns = kPanel / facts.bytes;
+  bool hasParts = facts.headDim <= columns && columns % (sharing * tile::kRowsOfWarp) == 0;
+  return hasParts ? columns : columns * sharing;
 }
 
 /// The widest heads, of which warps that share columns have whole panels at most.

@@ -85,7 +85,8 @@ def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
     attributes is left alone.
 
     All warps meet at a `tile.get`. So a slot is filled right after the first get
-    that follows its release, and that get follows the release as soon as it can. A
+    that follows its release, and that get follows the release as soon as it can; of a
+    computed tile's gets, which stay, where two products follow. A
     ring that is filled so after another product needs one slot. Else it gets two,
     and n slots are filled n - 1 iterations ahead, after the first get of the body,
     to which the other gets then move. Where shared memory holds one slot of a ring and no
