@@ -121,7 +121,7 @@ TEST_F(GradientForm, LongSequencesOfManyBlocksAreFused) {
   EXPECT_FALSE(launch(1, 13, 13, 2049, 2049).fused);
   EXPECT_TRUE(launch(1, 4, 1, 4096, 40000).fused);
   EXPECT_FALSE(launch(2, 8, 8, 512, 512).fused);
-  // What is not aligned takes the schedule of sm_80, where the split form is faster.
+  // What is not aligned has a variant of its own, which is split.
   EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 64, /*shift=*/2).fused);
 }
 
@@ -160,9 +160,18 @@ TEST_F(GradientForm, HeadsThatPaddingWidensStaySplit) {
   EXPECT_FALSE(launch(2, 8, 8, 4096, 4096, 96).fused);
 }
 
-TEST_F(GradientForm, SplitOnSm80) {
-  compile(attention(kCausal), [](fa_compile_options &options) { options.target = "sm_80"; });
-  EXPECT_FALSE(launch(2, 8, 8, 4096, 4096).fused);
+TEST_F(GradientForm, IsFusedOnSm80) {
+  auto onSm80 = [](fa_compile_options &options) { options.target = "sm_80"; };
+  for (int64_t dim : {64, 128}) {
+    compile(attention(kCausal, dim), onSm80);
+    EXPECT_TRUE(launch(2, 8, 8, 2049, 2049, dim).fused);
+    EXPECT_FALSE(launch(2, 8, 8, 1536, 2049, dim).fused);
+    EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, dim, /*shift=*/2).fused);
+    fa_program_free(std::exchange(program, nullptr));
+  }
+  // Two warps would have half of 64 columns each.
+  compile(attention(kCausal, /*dim=*/32), onSm80);
+  EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 32).fused);
 }
 
 TEST_F(GradientForm, WideHeadsAreFusedOnSm80) {
@@ -172,7 +181,7 @@ TEST_F(GradientForm, WideHeadsAreFusedOnSm80) {
   EXPECT_FALSE(launch(2, 8, 8, 1536, 2049, 256).fused);
   EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 256, /*shift=*/2).fused);
   fa_program_free(std::exchange(program, nullptr));
-  // Narrower tiles, for what takes more registers, gain nothing.
+  // Narrow bands have few pairs a row.
   compile(attention(kBand, /*dim=*/256), onSm80);
   EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 256).fused);
 }

@@ -21,9 +21,9 @@ def TileOrderWorkspaces : Pass<"tile-order-workspaces", "::mlir::ModuleOp"> {
     What: sums that several blocks add to, such as dQ of the fused backward, lie in memory as the
     lanes of a warp hold accumulators, so that one addition of a warp touches neighbours. A
     workspace that `tile.accumulate` adds to gets an order (`#tile.order`: boxes of 16x8) in the
-    type of each kernel's view of it, and its rows are rounded up: to boxes, and to the rows of what
-    is added `inside` of it. `width` elements of a lane lie side by side: 1 where each register is
-    added by itself, 4 where lanes move 16 bytes.
+    type of each kernel's view of it, and its rows are rounded up to boxes. `width` elements of a
+    lane lie side by side: 1 where each register is added by itself, 4 where lanes move 16 bytes. At
+    1 rows are multiples of those of tiles that are added `inside`, too.
 
     Where something else than loads, stores and additions of whole boxes, or slices of whole boxes'
     rows for these, touches the workspace, it stays row by row, with a remark.

@@ -155,10 +155,12 @@ static ArrayAttr roundedUp(ArrayAttr sizes, unsigned rows, int64_t multiple) {
   return b.getArrayAttr(all);
 }
 
-/// Return a multiple of boxes, and of the tiles that are added inside of the memory, so that these
-/// end in it, too.
+/// Return a multiple of boxes, and of the tiles whose registers are added inside of the memory, so
+/// that these end in it, too. Bulk reductions, by 16 bytes a lane, count the rows in range.
 static int64_t rowsOfAll(const Memory &memory, OrderAttr order) {
   int64_t rows = order.getRows();
+  if (order.getWidth() > 1)
+    return rows;
   for (BlockArgument view : memory)
     for (Operation *user : view.getUsers())
       if (auto added = dyn_cast<AccumulateOp>(user); added && added.getInside()) {
