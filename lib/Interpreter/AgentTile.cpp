@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Agent.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/Stores.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -143,6 +144,17 @@ LogicalResult Agent::accumulate(tile::AccumulateOp op) {
     if (op.getInside() && (index < 0 || index >= size))
       return fail(op, "(accumulate_c6) begins at an index of " + Twine(index) + " of " +
                           Twine(size) + ", expected inside; leave 'inside' out");
+  // What is lowered unchecked.
+  if (int64_t dim = memory.sizes.size() - 2;
+      op.getInside() && op.getDestination().getType().getOrder()) {
+    int64_t rows = type.getDimSize(0);
+    if (tile::divisorOfRows(op.getDestination()) % rows == 0 &&
+        tile::divisorOf(op.getIndices()[dim]) % rows == 0 && start[dim] + rows > memory.sizes[dim])
+      return fail(op, "(accumulate_c6) ends at row " + Twine(start[dim] + rows) + " of " +
+                          Twine(memory.sizes[dim]) +
+                          ", which are multiples of the tile's; expected "
+                          "rows of the workspace rounded up to these");
+  }
   Elements sum = *loadTile(memory, start, op.getDims(), type.getShape(), type.getElementType());
   for (auto [to, value] : llvm::zip_equal(sum, *get(op.getValue()).tile))
     to.f = static_cast<float>(to.f + value.f);

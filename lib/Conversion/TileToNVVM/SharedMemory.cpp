@@ -298,7 +298,7 @@ void Emitter::storeShared(Value address, int64_t offset, Value value, Value pred
 // Registers to and from shared memory
 //===----------------------------------------------------------------------===//
 
-/// Return the bits of a dimension that the parts of threads differ in.
+/// Return the bits that places of threads along a dimension have.
 static int64_t bitsOfThreads(const Layout &layout, unsigned dim) {
   int64_t bits = 0;
   std::vector<int64_t> sums = {0};
@@ -315,21 +315,22 @@ static int64_t bitsOfThreads(const Layout &layout, unsigned dim) {
   return bits;
 }
 
-/// Return the address of a register's element, and bytes behind it. What registers have in common
-/// stays one number: a swizzle is the same after some rows, and in each panel, so that these are
-/// the bytes behind; and bytes in a row that no thread's place has are exchanged in the address.
+/// Return the address of a register's element as a base, exclusive or a constant, and an immediate:
+/// registers share the base. Whole periods of the swizzle, and whole panels, are the immediate;
+/// bytes in a row that share no bit with any thread's are the constant, for the base has the
+/// swizzled bytes of the thread in its lowest bits.
 std::pair<Value, int64_t> Emitter::sharedPlace(Value slot, tile::SlotType type,
                                                const Layout &layout, int64_t reg) {
-  // Rows after which each swizzle begins anew.
-  constexpr int64_t kTurns = 8;
+  // The period of each swizzle, in rows.
+  constexpr int64_t kPeriod = 8;
   Coords offset = layout.offsetOfReg(reg);
   unsigned columnDim = layout.getRank() - 1;
   Value row = i32(0), column = threadOffset(layout, columnDim);
   int64_t behind = 0, exchanged = 0, width = type.getLayout().getBytes();
   int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8, at = offset[columnDim] * bytes;
   if (layout.getRank() == 2) {
-    row = arith::AddIOp::create(b, threadOffset(layout, 0), i32(offset[0] % kTurns));
-    behind = offset[0] / kTurns * kTurns * width + at / width * width * type.getShape()[0];
+    row = arith::AddIOp::create(b, threadOffset(layout, 0), i32(offset[0] % kPeriod));
+    behind = offset[0] / kPeriod * kPeriod * width + at / width * width * type.getShape()[0];
     at %= width;
     if ((bitsOfThreads(layout, columnDim) * bytes & at) == 0)
       std::swap(exchanged, at);

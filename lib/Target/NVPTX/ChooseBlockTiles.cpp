@@ -116,8 +116,8 @@ constexpr Tiles kSyncKeys[] = {
 };
 /// Where blocks of keys add to sums at rows, too: the part of a step is one more accumulator, and
 /// weights go through shared memory to be transposed. Of warps beside each other each has half of
-/// the columns, or a third or a fourth, and scores of as many of the rows, whatever the regions
-/// are: what spills is little, and less than narrower steps cost.
+/// the columns, or a third or a fourth, and scores of as many of the rows. What regions take beside
+/// that is spilled, which costs less than narrower steps do.
 constexpr Tiles kFusedKeys[] = {
     {2, 64, kMost, 64, 64, 4, 2, /*gains=*/true},
     {2, 96, kLight, 64, 64, 4, 1, true},

@@ -50,8 +50,8 @@ private:
   llvm::DenseMap<Value, MaybeInterval> known;
 };
 
-/// Return a number that divides the value, seen up to `depth` ops away, of small factors: 2, 3, 5
-/// and 7; a large one for 0.
+/// Return a number that divides the value, seen up to `depth` ops away, and 2^20 * 9 * 5 * 7, of
+/// which rows of tiles are made; that one for 0.
 int64_t divisorOf(Value value, int64_t depth = 16);
 
 /// Return a number that divides the rows of a view, its last dimension but one: those of a slice,
