@@ -144,16 +144,13 @@ LogicalResult Agent::accumulate(tile::AccumulateOp op) {
     if (op.getInside() && (index < 0 || index >= size))
       return fail(op, "(accumulate_c6) begins at an index of " + Twine(index) + " of " +
                           Twine(size) + ", expected inside; leave 'inside' out");
-  // What is lowered unchecked.
-  if (int64_t dim = memory.sizes.size() - 2;
-      op.getInside() && op.getDestination().getType().getOrder()) {
-    int64_t rows = type.getDimSize(0);
-    if (tile::divisorOfRows(op.getDestination()) % rows == 0 &&
-        tile::divisorOf(op.getIndices()[dim]) % rows == 0 && start[dim] + rows > memory.sizes[dim])
-      return fail(op, "(accumulate_c6) ends at row " + Twine(start[dim] + rows) + " of " +
+  if (tile::isInRange(op)) {
+    int64_t dim = memory.sizes.size() - 2, end = start[dim] + type.getDimSize(0);
+    if (end > memory.sizes[dim])
+      return fail(op, "(accumulate_c6) ends at row " + Twine(end) + " of " +
                           Twine(memory.sizes[dim]) +
-                          ", which are multiples of the tile's; expected "
-                          "rows of the workspace rounded up to these");
+                          ", which are multiples of the tile's; expected rows of the workspace "
+                          "rounded up to these");
   }
   Elements sum = *loadTile(memory, start, op.getDims(), type.getShape(), type.getElementType());
   for (auto [to, value] : llvm::zip_equal(sum, *get(op.getValue()).tile))

@@ -297,19 +297,6 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
                        });
 }
 
-/// Return whether all of a tile that is added is in range.
-static bool isInRange(tile::AccumulateOp op) {
-  auto tile = cast<RankedTensorType>(op.getValue().getType());
-  tile::ViewType view = op.getDestination().getType();
-  if (!op.getInside() || !view.getOrder())
-    return false;
-  int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
-  std::optional<int64_t> column = getConstantIntValue(op.getIndices().back());
-  return tile::divisorOfRows(op.getDestination()) % rows == 0 &&
-         tile::divisorOf(op.getIndices().drop_back().back()) % rows == 0 && column &&
-         *column + columns <= view.getShape().back();
-}
-
 /// Add what is under one condition in one branch: ptxas makes a branch of each predicate.
 LogicalResult Emitter::emitAccumulate(tile::AccumulateOp op) {
   const ViewParts &view = views[op.getDestination()];

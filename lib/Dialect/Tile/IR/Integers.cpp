@@ -331,6 +331,18 @@ int64_t tile::divisorOfRows(Value view) {
   return parts && parts.size() > kMultiple ? cast<IntegerAttr>(parts[kMultiple]).getInt() : 1;
 }
 
+bool tile::isInRange(AccumulateOp op) {
+  ViewType view = op.getDestination().getType();
+  if (!op.getInside() || !view.getOrder())
+    return false;
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  std::optional<int64_t> column = getConstantIntValue(op.getIndices().back());
+  return divisorOfRows(op.getDestination()) % rows == 0 &&
+         divisorOf(op.getIndices().drop_back().back()) % rows == 0 && column &&
+         *column + columns <= view.getShape().back();
+}
+
 bool tile::isNonNegative(Value value, int64_t depth) {
   if (depth-- == 0)
     return false;

@@ -25,6 +25,7 @@ class ImplicitLocOpBuilder;
 } // namespace mlir
 
 namespace mlir::tile {
+class AccumulateOp;
 
 /// Inclusive; never wider than [-2^62, 2^62], so that sums of two do not overflow.
 struct Interval {
@@ -57,6 +58,10 @@ int64_t divisorOf(Value value, int64_t depth = 16);
 /// Return a number that divides the rows of a view, its last dimension but one: those of a slice,
 /// or of a workspace; 1 where none is known.
 int64_t divisorOfRows(Value view);
+
+/// Return whether all of a tile that is added is in range, so that nothing of it is checked: it
+/// begins inside of memory in boxes, whose rows are a multiple of its own, as its first row is.
+bool isInRange(AccumulateOp op);
 
 /// Return whether an index is never negative, seen up to `depth` ops away; sums and
 /// products of a few sizes do not wrap.
