@@ -341,6 +341,7 @@ def main(options):
         print("\n".join(Budget(options).plan(sections)[0]))
         return
     torch.set_grad_enabled(False)  # FlexAttention writes LSE for gradients
+    gpu_peers.compile_rivals_for(options.target)
     libraries = {"ours": Library(options.library)}
     if options.against:
         libraries["before"] = Library(options.against)

@@ -34,6 +34,20 @@ def missing_peer(name):
     return find_flash_attention(name)[1] if name in PACKAGES else ""
 
 
+def compile_rivals_for(target):
+    """FlexAttention's kernels are compiled for what ours are: beside code for sm_80 PyTorch takes the tiles that it has
+    for an A100, and Triton no instruction that one lacks. To be called before Triton compiles anything."""
+    if target != "sm_80":
+        return
+    from torch._inductor import config
+    from triton.backends.nvidia.compiler import CUDABackend
+    major, minor = torch.cuda.get_device_capability()
+    torch.cuda.get_device_capability = lambda device=None: (8, 0)
+    config.compile_threads = 1  # here, where ptxas is asked for code that this device takes
+    assemble = CUDABackend.make_cubin
+    CUDABackend.make_cubin = lambda self, src, metadata, opt, _: assemble(self, src, metadata, opt, 10 * major + minor)
+
+
 @functools.lru_cache(maxsize=None)
 def approximate_tanh():
     """-> the device's approximate tanh as an operation that FlexAttention can compile"""

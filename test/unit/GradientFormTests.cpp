@@ -162,7 +162,7 @@ TEST_F(GradientForm, HeadsThatPaddingWidensStaySplit) {
 
 TEST_F(GradientForm, IsFusedOnSm80) {
   auto onSm80 = [](fa_compile_options &options) { options.target = "sm_80"; };
-  for (int64_t dim : {64, 128}) {
+  for (int64_t dim : {32, 64, 96, 128}) {
     compile(attention(kCausal, dim), onSm80);
     EXPECT_TRUE(launch(2, 8, 8, 2049, 2049, dim).fused);
     EXPECT_FALSE(launch(2, 8, 8, 1536, 2049, dim).fused);
@@ -170,8 +170,8 @@ TEST_F(GradientForm, IsFusedOnSm80) {
     fa_program_free(std::exchange(program, nullptr));
   }
   // Two warps would have half of 64 columns each.
-  compile(attention(kCausal, /*dim=*/32), onSm80);
-  EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 32).fused);
+  compile(attention(kCausal, /*dim=*/48), onSm80);
+  EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 48).fused);
 }
 
 TEST_F(GradientForm, WideHeadsAreFusedOnSm80) {

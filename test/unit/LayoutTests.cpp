@@ -256,6 +256,41 @@ TEST(InstructionTest, AccumulatorsAreOperandsForTwoByteTypes) {
       EXPECT_EQ(mma.acc.tiled(32 * warps, columns, warps), mma.a.tiled(32 * warps, columns, warps));
 }
 
+// What warps share lies in panels so that a warp's first column and a thread's have no byte of a
+// panel in common: exclusive or adds them.
+TEST(InstructionTest, SharesOfColumns) {
+  EXPECT_EQ(runOfShare(128, 2, 2), 64);
+  EXPECT_EQ(runOfShare(64, 2, 2), 32);
+  EXPECT_EQ(runOfShare(96, 2, 2), 16);
+  EXPECT_EQ(runOfShare(192, 4, 2), 16);
+  EXPECT_EQ(runOfShare(192, 3, 2), 64);
+  EXPECT_EQ(runOfShare(144, 3, 2), 0);
+  EXPECT_EQ(runOfShare(80, 2, 2), 0);
+  EXPECT_EQ(runOfShare(160, 2, 4), 16);
+  for (int64_t beside : {1, 2, 3, 4, 8})
+    for (int64_t bytes : {2, 4}) {
+      int64_t unit = columnsToShare(beside, bytes);
+      for (int64_t columns = unit; columns <= 512; columns += unit) {
+        int64_t run = runOfShare(columns, beside, bytes);
+        ASSERT_NE(run, 0) << columns << " " << beside << " " << bytes;
+        int64_t panel = panelOf(columns * bytes);
+        for (int64_t warp = 0; warp < beside; ++warp)
+          for (int64_t turn = 0; turn < columns; turn += run * beside)
+            for (int64_t column = turn; column < turn + run; column += 16)
+              EXPECT_EQ((warp * run * bytes) & (column * bytes) & (panel - 1), 0)
+                  << columns << " " << beside << " " << bytes;
+      }
+    }
+}
+
+TEST(SwizzleTest, PanelsPadLeast) {
+  const std::pair<int64_t, int64_t> widths[] = {{32, 32},   {48, 64},  {64, 64},  {96, 32},
+                                                {128, 128}, {160, 32}, {192, 64}, {240, 128},
+                                                {256, 128}, {320, 64}, {512, 128}};
+  for (auto [rowBytes, width] : widths)
+    EXPECT_EQ(panelOf(rowBytes), width) << rowBytes;
+}
+
 //===----------------------------------------------------------------------===//
 // Conversions
 //===----------------------------------------------------------------------===//

@@ -132,6 +132,7 @@ private:
   struct Chunk;
   ChunkCopy startCopy(tile::CopyOp op);
   void findSource(const ChunkCopy &copy, Value row, Value column, Chunk &chunk);
+  void copyPanels(const ChunkCopy &copy, Chunk chunk);
   void copyAsync(const ChunkCopy &copy, const Chunk &chunk);
   void copyByRegisters(const ChunkCopy &copy, const Chunk &chunk);
   Value sharedOffset(tile::SlotType slot, Value row, Value column);

@@ -105,12 +105,12 @@ private:
   tile::SlotType slotA, slotB;
   Type element;
   bool tf32 = false, inParts = false;
-  /// Terms of an instruction; of the product; columns of a warp; bytes of an element.
-  int64_t kStep = 0, terms = 0, columns = 0, bytes = 0;
-  /// Columns of ones after those of b.
-  int64_t ones = 0;
-  /// First rows of the blocks of 16 rows of a warp.
-  SmallVector<int64_t> rowBlocks;
+  /// Terms of an instruction; of the product; bytes of an element.
+  int64_t kStep = 0, terms = 0, bytes = 0;
+  /// Columns of ones after those of b, and the first of them.
+  int64_t ones = 0, firstOfOnes = 0;
+  /// First rows of the blocks of 16 rows of a warp, and first columns of those of 16 columns.
+  SmallVector<int64_t> rowBlocks, columnBlocks;
   /// The register at a place, from the thread's first one.
   std::map<Coords, int64_t> accRegs, aRegs;
   /// Addresses in shared memory at which the thread's part of a and b starts.
@@ -144,6 +144,7 @@ LogicalResult MmaProduct::plan() {
   bytes = tf32 ? 4 : 2;
   terms = slotB.getShape()[op.getTransposeB() ? 1 : 0];
   ones = op.getOnes() ? 8 : 0;
+  firstOfOnes = cast<RankedTensorType>(op.getAcc().getType()).getDimSize(1) - ones;
   return success(succeeded(planAccumulator()) && succeeded(planOperands()));
 }
 
@@ -152,7 +153,7 @@ LogicalResult MmaProduct::planAccumulator() {
   if (failed(acc))
     return failure();
   auto type = cast<RankedTensorType>(op.getAcc().getType());
-  columns = (type.getDimSize(1) - ones) / warpsBeside(*acc);
+  int64_t columns = firstOfOnes / warpsBeside(*acc);
   bool wholeInstructions = llvm::all_of(
       acc->getWarp(), [](const tile::Mode &mode) { return mode.strides[1] % 16 == 0; });
   if (!hasQuads(*acc) || !wholeInstructions || (ones && warpsBeside(*acc) > 1) ||
@@ -166,6 +167,8 @@ LogicalResult MmaProduct::planAccumulator() {
     accRegs[offset] = r;
     if (offset[1] == 0 && offset[0] % 16 == 0)
       rowBlocks.push_back(offset[0]);
+    if (offset[0] == 0 && offset[1] % 16 == 0 && offset[1] < firstOfOnes)
+      columnBlocks.push_back(offset[1]);
   }
   if (!holdsInstructions(*acc))
     return op.emitError() << "a product into " << type
@@ -177,22 +180,33 @@ LogicalResult MmaProduct::planAccumulator() {
 
 /// Return whether a thread holds the four elements of each instruction, and no others.
 bool MmaProduct::holdsInstructions(const Layout &acc) const {
+  SmallVector<int64_t> columns;
+  for (int64_t column : columnBlocks)
+    columns.append({column, column + 8});
+  if (ones)
+    columns.push_back(firstOfOnes);
   for (int64_t row : rowBlocks)
-    for (int64_t column = 0; column < columns + ones; column += 8)
+    for (int64_t column : columns)
       for (int64_t i = 0; i < 4; ++i)
         if (!accRegs.count({row + i / 2 * 8, column + i % 2}))
           return false;
-  return static_cast<int64_t>(rowBlocks.size()) * (columns + ones) / 2 == acc.numRegs();
+  return static_cast<int64_t>(rowBlocks.size() * columns.size()) * 4 == acc.numRegs();
 }
 
 LogicalResult MmaProduct::planOperands() {
   Layout acc = *e.layoutOf(op.getAcc());
   // Bytes are added to a swizzled place by exclusive or, which carries nothing.
-  int64_t width = slotB.getLayout().getBytes(), share = columns * bytes;
-  if (!op.getTransposeB() && warpsBeside(acc) > 1 && share % width != 0 && width % share != 0)
-    return op.emitError() << "warps that share " << op.getAcc().getType() << " have " << share
+  int64_t width = slotB.getLayout().getBytes(), ofWarps = 0, ofRegs = 0;
+  for (const tile::Mode &mode : acc.getWarp())
+    for (int64_t i = 0; i < mode.extent; ++i)
+      ofWarps |= i * mode.strides[1] * bytes;
+  for (int64_t column : columnBlocks)
+    ofRegs |= column * bytes;
+  if (!op.getTransposeB() && (ofWarps & ofRegs) % width != 0)
+    return op.emitError() << "warps that share " << op.getAcc().getType() << " have "
+                          << columnBlocks.size() * 16 * bytes
                           << " bytes each of rows of b, expected whole panels of " << width
-                          << " bytes or an equal part of one";
+                          << " bytes or an equal part of one, at once or by turns";
   if (slotA)
     return success();
   FailureOr<Layout> a = e.layoutOf(op.getA());
@@ -415,10 +429,10 @@ void MmaProduct::addSums(const StepOfA &a) {
   for (auto [block, row] : llvm::enumerate(rowBlocks)) {
     SmallVector<Value, 4> acc;
     for (int64_t i = 0; i < 4; ++i)
-      acc.push_back(sums[accRegs.at({row + i / 2 * 8, columns + i % 2})]);
+      acc.push_back(sums[accRegs.at({row + i / 2 * 8, firstOfOnes + i % 2})]);
     multiply(a.words[block], Words{pair, pair}, acc);
     for (int64_t i = 0; i < 4; ++i)
-      sums[accRegs.at({row + i / 2 * 8, columns + i % 2})] = acc[i];
+      sums[accRegs.at({row + i / 2 * 8, firstOfOnes + i % 2})] = acc[i];
   }
 }
 
@@ -435,13 +449,13 @@ LogicalResult MmaProduct::emit() {
     std::vector<StepOfA> steps;
     for (int64_t step = 0; step < terms; step += kStep)
       steps.push_back(stepOfA(step));
-    for (int64_t column = 0; column < columns; column += 16)
+    for (int64_t column : columnBlocks)
       for (int64_t step = 0; step < terms; step += kStep)
         multiplyStep(steps[step / kStep], step, column);
   } else {
     for (int64_t step = 0; step < terms; step += kStep) {
       StepOfA a = stepOfA(step);
-      for (int64_t column = 0; column < columns; column += 16)
+      for (int64_t column : columnBlocks)
         multiplyStep(a, step, column);
       if (ones)
         addSums(a);

@@ -79,23 +79,33 @@ Value Emitter::sharedOffset(tile::SlotType slot, Value row, Value column) {
 
 namespace {
 
-/// The chunks of a slot that one thread copies. Where each row takes as many
-/// threads, a thread stays in its column and goes down by `step` rows; where
-/// that step keeps the swizzle too, only a constant is added to its place.
+/// The chunks of a slot that one thread copies: by cp.async, of each panel of shared memory those
+/// of the same rows, where that takes no more copies than chunks in the order of memory: one
+/// address and range serve them all, and eight threads write all banks. Where each row takes as
+/// many threads, a thread stays in its column and goes down by `step` rows; where that step keeps
+/// the swizzle too, only a constant is added to its place.
 struct Chunks {
-  Chunks(tile::SlotType slot, int64_t threads) : slot(slot), threads(threads) {
+  Chunks(tile::SlotType slot, int64_t threads, bool byPanels) : slot(slot), threads(threads) {
     elements = 128 / slot.getElementType().getIntOrFloatBitWidth();
     perRow = llvm::divideCeil(slot.getShape().back(), elements);
-    count = perRow * (slot.getShape().size() == 2 ? slot.getShape()[0] : 1);
+    int64_t rows = slot.getShape().size() == 2 ? slot.getShape()[0] : 1;
+    int64_t ofPanel = slot.getLayout().getBytes() / 16;
+    if (byPanels && slot.getShape().size() == 2 && perRow % ofPanel == 0 &&
+        perRow / ofPanel * llvm::divideCeil(ofPanel * rows, threads) ==
+            llvm::divideCeil(perRow * rows, threads)) {
+      panels = perRow / ofPanel;
+      perRow = ofPanel;
+    }
+    count = perRow * rows;
     regular = threads % perRow == 0;
     step = regular ? threads / perRow : 0;
   }
   bool keepsSwizzle() const { return regular && step % 8 == 0; }
 
   tile::SlotType slot;
-  /// Count threads, elements of a chunk, chunks of a row and in all, and the rows between two
-  /// chunks of a thread.
-  int64_t threads, elements, perRow, count, step;
+  /// Count threads, elements of a chunk, panels, chunks of a row of a panel and in all of it, and
+  /// the rows between two chunks of a thread.
+  int64_t threads, elements, panels = 1, perRow, count, step;
   bool regular;
 };
 
@@ -122,8 +132,8 @@ struct Emitter::ChunkCopy {
 /// A chunk: where it comes from and goes to.
 struct Emitter::Chunk {
   Value from, to;
-  /// Bytes behind `to`.
-  int64_t immediate;
+  /// Bytes behind `from` and `to`.
+  int64_t ahead = 0, immediate = 0;
   /// The column of the view; whether its row is in range and whether it is one of the tile; null
   /// where that is so.
   Value column, inRows, inTile;
@@ -135,7 +145,7 @@ Emitter::ChunkCopy Emitter::startCopy(tile::CopyOp op) {
   ChunkCopy copy{op,
                  views[op.getSource()],
                  slot,
-                 Chunks(slot, 32 * warps),
+                 Chunks(slot, 32 * warps, op.getCopy() == tile::Copy::cp_async),
                  flat ? -1 : op.getDims()[0],
                  op.getDims().back(),
                  {},
@@ -177,10 +187,17 @@ void Emitter::copyAsync(const ChunkCopy &copy, const Chunk &chunk) {
     bytes = arith::TruncIOp::create(b, b.getI32Type(), left);
     bytes = arith::MulIOp::create(b, bytes, i32(16 / copy.chunks.elements));
   }
-  if (chunk.inRows)
-    bytes = arith::SelectOp::create(b, chunk.inRows, bytes, i32(0));
+  // A chunk of 16 bytes lies on one side of the row's start.
+  Value readable = chunk.inRows;
+  tile::CopyOp op = copy.op;
+  if (!tile::isNonNegative(op.getIndices()[copy.columnDim]))
+    readable =
+        both(readable, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, chunk.column, i64(0)));
+  if (readable)
+    bytes = arith::SelectOp::create(b, readable, bytes, i32(0));
   Value run = chunk.inTile ? chunk.inTile : Value(arith::ConstantIntOp::create(b, 1, 1));
-  ptx("@$3 cp.async.cg.shared.global [$0+" + std::to_string(chunk.immediate) + "], [$1], 16, $2;",
+  ptx("@$3 cp.async.cg.shared.global [$0+" + std::to_string(chunk.immediate) + "], [$1+" +
+          std::to_string(chunk.ahead) + "], 16, $2;",
       "r,l,r,b", {}, {chunk.to, chunk.from, bytes, run}, true);
 }
 
@@ -235,11 +252,22 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
     }
     findSource(copy, row, column, chunk);
     if (op.getCopy() == tile::Copy::cp_async)
-      copyAsync(copy, chunk);
+      copyPanels(copy, chunk);
     else
       copyByRegisters(copy, chunk);
   }
   return success();
+}
+
+/// Copy a chunk, and those at the same place of all panels behind it: columns of the same row.
+void Emitter::copyPanels(const ChunkCopy &copy, Chunk chunk) {
+  int64_t columns = copy.chunks.perRow * copy.chunks.elements;
+  for (int64_t panel = 0; panel < copy.chunks.panels; ++panel) {
+    copyAsync(copy, chunk);
+    chunk.column = b.createOrFold<arith::AddIOp>(chunk.column, i64(columns));
+    chunk.ahead += columns * 16 / copy.chunks.elements;
+    chunk.immediate += copy.slot.getLayout().getBytes() * copy.slot.getShape()[0];
+  }
 }
 
 /// Set where the chunk at a row and column of the tile comes from, and whether that is in range.
@@ -256,11 +284,6 @@ void Emitter::findSource(const ChunkCopy &copy, Value row, Value column, Chunk &
   }
   chunk.column = at[copy.columnDim] =
       b.createOrFold<arith::AddIOp>(copy.starts[copy.columnDim], toI64(column));
-  // A chunk of 16 bytes lies on one side of the row's start.
-  tile::CopyOp op = copy.op;
-  if (op.getCopy() == tile::Copy::cp_async && !tile::isNonNegative(op.getIndices()[copy.columnDim]))
-    inRows =
-        both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, chunk.column, i64(0)));
   chunk.inRows = inRows;
   if (!chunk.from || !copy.chunks.regular) {
     chunk.from = elementAddress(copy.view, at);
@@ -298,27 +321,8 @@ void Emitter::storeShared(Value address, int64_t offset, Value value, Value pred
 // Registers to and from shared memory
 //===----------------------------------------------------------------------===//
 
-/// Return the bits that places of threads along a dimension have.
-static int64_t bitsOfThreads(const Layout &layout, unsigned dim) {
-  int64_t bits = 0;
-  std::vector<int64_t> sums = {0};
-  for (ArrayRef<tile::Mode> modes : {layout.getLane(), layout.getWarp()})
-    for (const tile::Mode &mode : modes) {
-      std::vector<int64_t> more;
-      for (int64_t sum : sums)
-        for (int64_t i = 0; i < (mode.strides[dim] ? mode.extent : 1); ++i)
-          more.push_back(sum + i * mode.strides[dim]);
-      sums = std::move(more);
-    }
-  for (int64_t sum : sums)
-    bits |= sum;
-  return bits;
-}
-
-/// Return the address of a register's element as a base, exclusive or a constant, and an immediate:
-/// registers share the base. Whole periods of the swizzle, and whole panels, are the immediate;
-/// bytes in a row that share no bit with any thread's are the constant, for the base has the
-/// swizzled bytes of the thread in its lowest bits.
+/// Return the address of a register's element as a base and an immediate: whole periods of the
+/// swizzle, and whole panels, are the immediate, so that registers share the base.
 std::pair<Value, int64_t> Emitter::sharedPlace(Value slot, tile::SlotType type,
                                                const Layout &layout, int64_t reg) {
   // The period of each swizzle, in rows.
@@ -326,20 +330,15 @@ std::pair<Value, int64_t> Emitter::sharedPlace(Value slot, tile::SlotType type,
   Coords offset = layout.offsetOfReg(reg);
   unsigned columnDim = layout.getRank() - 1;
   Value row = i32(0), column = threadOffset(layout, columnDim);
-  int64_t behind = 0, exchanged = 0, width = type.getLayout().getBytes();
+  int64_t behind = 0, width = type.getLayout().getBytes();
   int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8, at = offset[columnDim] * bytes;
   if (layout.getRank() == 2) {
     row = arith::AddIOp::create(b, threadOffset(layout, 0), i32(offset[0] % kPeriod));
     behind = offset[0] / kPeriod * kPeriod * width + at / width * width * type.getShape()[0];
     at %= width;
-    if ((bitsOfThreads(layout, columnDim) * bytes & at) == 0)
-      std::swap(exchanged, at);
   }
   column = arith::AddIOp::create(b, column, i32(at / bytes));
-  Value place = arith::AddIOp::create(b, slot, sharedOffset(type, row, column));
-  if (exchanged)
-    place = arith::XOrIOp::create(b, place, i32(exchanged));
-  return {place, behind};
+  return {arith::AddIOp::create(b, slot, sharedOffset(type, row, column)), behind};
 }
 
 /// Load numbers, up to four at once. Shuffle the first one, the last to be loaded, which makes it

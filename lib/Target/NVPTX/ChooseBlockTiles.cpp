@@ -119,13 +119,12 @@ constexpr Tiles kSyncKeys[] = {
 /// the columns, or a third or a fourth, and scores of as many of the rows. What regions take beside
 /// that is spilled, which costs less than narrower steps do.
 constexpr Tiles kFusedKeys[] = {
-    {2, 64, kMost, 64, 64, 4, 2, /*gains=*/true},
-    {2, 96, kLight, 64, 64, 4, 1, true},
-    {2, 128, kMost, 64, 128, 8, 2, true},
+    {2, 128, kMost, 64, 64, 4, 2, /*gains=*/true},
     {2, 192, kLight, 96, 64, 6, 3, true},
-    {2, 192, kMost, 32, 64, 8},
     {2, 256, kMost, 64, 64, 8, 4, true},
 };
+/// Warps of such blocks that an SM has registers for.
+constexpr int64_t kWarpsOfFused = 8;
 /// With asynchronous products the part is 16 rows a warp, or, of fewer rows, whole panels of
 /// columns for each warpgroup, or a part of the only one, and weights stay in registers but for
 /// that product. What more registers would hold goes without: such blocks take the line above.
@@ -333,28 +332,18 @@ bool isAsync(const Facts &facts, const nvptx::Target *info, bool aligned) {
          (!facts.adds || lineFor(kAsyncFusedKeys, facts, facts.pressure));
 }
 
-/// Return the multiple that head dimensions are rounded up to where `sharing` warps share columns:
-/// by whole panels of shared memory, or by parts of the only one, of 16 columns at least.
-int64_t padFor(int64_t sharing, const Facts &facts) {
-  constexpr int64_t kPanel = 128;
-  if (sharing <= 1)
-    return tile::kRowsOfWarp;
-  int64_t columns = kPanel / facts.bytes;
-  bool hasParts = facts.headDim <= columns && columns % (sharing * tile::kRowsOfWarp) == 0;
-  return hasParts ? columns : columns * sharing;
+/// Return how many warps have the same rows of a product: those that are asked for, or more where a
+/// warp would have less than its rows.
+int64_t sharingOf(int64_t beside, int64_t rows, int64_t warps) {
+  return std::max(beside, tile::kRowsOfWarp * warps / rows);
 }
 
-/// The widest heads, of which warps that share columns have whole panels at most.
+/// The widest heads.
 constexpr int64_t kWidest = 256;
 
 /// Return that where blocks of asynchronous products share the columns of the sums that they add.
 int64_t padForSums(int64_t sharing, int64_t headDim) {
   return sharing > 1 ? unitOfShared(headDim) : tile::kRowsOfWarp;
-}
-
-/// Return how many warps share the columns of the sums that blocks of asynchronous products add.
-int64_t sharingOfSums(int64_t rows, int64_t warps) {
-  return std::max<int64_t>(tile::kRowsOfWarp * warps / rows, 1);
 }
 
 struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTiles> {
@@ -469,7 +458,13 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
           chosenWarps = itsWarps;
         }
       }
-      beside = rows || keys || warps ? 1 : line->beside;
+      bool asked = rows || keys || warps;
+      beside = asked ? 1 : line->beside;
+      // Fused blocks of four warps are two an SM, or one of two warpgroups.
+      int64_t times = facts.adds && !async && !asked ? kWarpsOfFused / chosenWarps : 1;
+      bool ofGroups = times > 1 && aligned && info && info->hasRoles();
+      (ofGroups ? chosenKeys : blocks) *= times;
+      chosenWarps *= ofGroups ? times : 1;
       roles = line->roles;
       if (roles > 1 && chosenWarps > line->warps)
         return block.emitError() << "two roles of " << chosenWarps
@@ -485,21 +480,21 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
                                   ("--tile-" + other + "=").str())) ||
           failed(nvptx::checkScores(block, chosenRows, chosenKeys, chosenWarps / beside)))
         return failure();
-      // Warps beside each other share columns by whole panels of shared memory, of the widest heads
-      // at most.
       int64_t own = ofRows ? chosenRows : chosenKeys;
       while (!async && !warps && chosenWarps > 1 &&
-             padFor(tile::kRowsOfWarp * chosenWarps / own, facts) > kWidest)
+             tile::columnsToShare(sharingOf(1, own, chosenWarps), facts.bytes) > kWidest)
         chosenWarps /= 2;
-      int64_t sharing = std::max(beside, tile::kRowsOfWarp * chosenWarps / own);
-      if (!async && padFor(sharing, facts) > kWidest)
+      int64_t sharing = sharingOf(beside, own, chosenWarps);
+      if (!async && tile::columnsToShare(sharing, facts.bytes) > kWidest)
         return block.emitError() << chosenWarps << " warps of tiles of " << own << " " << shared
                                  << " share more columns than the widest heads have; choose fewer "
                                     "by --tile-warps, or larger tiles";
       if (async && facts.adds)
-        pad = padForSums(sharingOfSums(chosenRows, chosenWarps), facts.headDim);
+        pad = padForSums(sharingOf(1, chosenRows, chosenWarps), facts.headDim);
+      else if (ofGroups)
+        pad = padForSums(beside, facts.headDim);
       else if (!async)
-        pad = padFor(sharing, facts);
+        pad = tile::columnsToShare(sharing, facts.bytes);
       remarkPassed(*this, block.getLoc(), "tiles")
           << fa::decision("tiles of {0} rows and {1} keys for {2} warps in @{3}", chosenRows,
                           chosenKeys, chosenWarps, block.getKernel())
@@ -558,8 +553,9 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
         // Where blocks of rows and of keys are asynchronous, one that is not loses. Five products
         // in place of seven, of few more columns than those would have.
         const Tiles *apart = lineFor(kSyncKeys, facts, facts.pressure);
-        auto columns = [&](const Tiles &tiles) {
-          return static_cast<int64_t>(llvm::alignTo(facts.headUnit, padFor(tiles.beside, facts)));
+        auto columns = [&](const Tiles &tiles) -> int64_t {
+          int64_t sharing = sharingOf(tiles.beside, tiles.keys, tiles.warps);
+          return llvm::alignTo(facts.headUnit, tile::columnsToShare(sharing, facts.bytes));
         };
         return info && !info->hasRoles() && facts.headUnit % tile::kRowsOfWarp == 0 && apart &&
                5 * columns(*line) <= 6 * columns(*apart);
@@ -569,7 +565,7 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
       bool timed = !(facts.pressure == kTiles && facts.masked) &&
                    !(isNarrow(facts) && line->keys > tile::kRowsOfGroup) &&
                    !(facts.pressure == kMedium && facts.functions && facts.headDim > kNarrow);
-      int64_t pad = padForSums(sharingOfSums(line->rows, line->warps), facts.headDim);
+      int64_t pad = padForSums(sharingOf(1, line->rows, line->warps), facts.headDim);
       return timed && facts.headUnit % pad == 0;
     };
     all = all && line && gains() &&

@@ -297,33 +297,22 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
   }
 
   /// Return the multiple that head dimensions are rounded up to. Warps that have the same rows
-  /// share the columns only where each has whole panels of shared memory, or an equal part
-  /// of one (layoutOfAcc): without that, each would compute them all.
+  /// share the columns only of such: else each would compute them all.
   static int64_t padOf(AttentionOp attention, int64_t rows, int64_t warps, bool async) {
-    constexpr int64_t kPad = 16, kPanel = 128;
     Type element = getElementTypeOrSelf(attention.getQuery().getType());
-    int64_t bytes = element.getIntOrFloatBitWidth() / 8, beside = tile::kRowsOfWarp * warps / rows;
-    auto fits = [&](int64_t pad) {
-      int64_t columns = llvm::alignTo(attention.getValueHeadDim(), pad);
-      int64_t share = columns * bytes / beside;
-      return columns % (beside * kPad) == 0 && (share % kPanel == 0 || llvm::isPowerOf2_64(share));
-    };
-    if (async || beside <= 1 || fits(kPad))
-      return kPad;
-    int64_t pad = beside * kPad;
-    while (!fits(pad))
-      pad *= 2;
-    return pad;
+    int64_t beside = async ? 1 : std::max<int64_t>(tile::kRowsOfWarp * warps / rows, 1);
+    return tile::columnsToShare(beside, element.getIntOrFloatBitWidth() / 8);
   }
 
   /// Return the most keys up to those given that registers and shared memory have room for.
   int64_t fit(AttentionOp attention, int64_t rows, int64_t keys, int64_t warps, int64_t blocks,
               bool async, int64_t pad, const nvptx::Target &info) {
-    constexpr int64_t kStep = 16, kPanel = 128, kOther = 32, kReserve = 512;
+    constexpr int64_t kStep = 16, kOther = 32, kReserve = 512;
     int64_t bytes =
         getElementTypeOrSelf(attention.getQuery().getType()).getIntOrFloatBitWidth() / 8;
     auto rowBytes = [&](int64_t columns) -> int64_t {
-      return llvm::alignTo(bytes * llvm::alignTo(columns, pad), kPanel);
+      int64_t ofRow = bytes * llvm::alignTo(columns, pad);
+      return llvm::alignTo(ofRow, async ? tile::kWidestPanel : tile::panelOf(ofRow));
     };
     int64_t query = rowBytes(attention.getHeadDim()), value = rowBytes(attention.getValueHeadDim());
     int64_t registers = registersOf(warps, blocks, async, info);

@@ -184,3 +184,26 @@ tile.func @transposed_a(%x: !tile.view<?x16xf32>, %s: f32)
   tile.store %o, %x[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #acc>, !tile.view<?x16xf32>
   tile.return
 }
+
+// Warps beside each other that take 16 of 96 columns by turns: b is 3 panels of 32 columns, and of each a warp has the half
+// at its 32 bytes, by one address.
+#turns = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8), (3, 0, 32)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 16)]>
+#both = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 0)]>
+// CHECK-LABEL: llvm.func @turns(
+// CHECK: "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {$0, $1, $2, $3}, [$4+0];", "=r,=r,=r,=r,r" %[[BPLACE:[0-9]*]]
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK: [$4+1024];", "=r,=r,=r,=r,r" %[[BPLACE]]
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK: [$4+2048];", "=r,=r,=r,=r,r" %[[BPLACE]]
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK-NOT: ldmatrix
+tile.func @turns(%x: !tile.view<?x16xf16>, %y: !tile.view<?x96xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %rb = tile.ring : !tile.ring<1 x 16x96xf16, #tile.swizzle<64>>
+  %c0 = arith.constant 0 : index
+  %acc = arith.constant dense<0.0> : tensor<32x96xf32, #turns>
+  %b = tile.slot_at %rb[%c0] : !tile.ring<1 x 16x96xf16, #tile.swizzle<64>> -> !tile.slot<16x96xf16, #tile.swizzle<64>>
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x16xf16> -> tensor<32x16xf16, #both>
+  %s = tile.dot %a, %b, %acc : tensor<32x16xf16, #both>, !tile.slot<16x96xf16, #tile.swizzle<64>>, tensor<32x96xf32, #turns>
+  tile.store %s, %y[%c0, %c0] dims [0, 1] : tensor<32x96xf32, #turns>, !tile.view<?x96xf32>
+  tile.return
+}

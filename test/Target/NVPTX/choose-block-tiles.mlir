@@ -64,7 +64,7 @@ func.func @bits(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>, %bits: ten
 }
 
 // Where a warp would have 8 of the keys, four have the same 32, and a quarter of the columns each.
-// BESIDE: fa.map_blocks @wide_keys {{.*}}fa.tiles = {beside = 4 : i64, keys = 64 : i64, pad = 256 : i64, rows = 64 : i64, warps = 8 : i64}
+// BESIDE: fa.map_blocks @wide_keys {{.*}}fa.tiles = {beside = 4 : i64, keys = 64 : i64, pad = 64 : i64, rows = 64 : i64, warps = 8 : i64}
 // RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=BESIDE
 func.func @wide(%x: tensor<?x8x?x256xbf16>, %y: tensor<?x8x?x256xbf16>) -> tensor<?x8x?x256xbf16> {
   %r = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
@@ -89,14 +89,12 @@ func.func @narrow(%x: tensor<?x8x?x48xbf16>, %y: tensor<?x8x?x48xbf16>) -> tenso
 // Blocks of keys that add to rows, too: asynchronous products where registers hold them.
 // RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles=target=sm_90a | FileCheck %s --check-prefix=FUSED
 // RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles="target=sm_90a aligned=false" | FileCheck %s --check-prefix=FUSEDSYNC
-// RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=FUSEDOF4
+// RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=FUSEDSYNC
 // FUSED: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // FUSED: fa.map_blocks @both_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 128 : i64, rows = 64 : i64, warps = 8 : i64}
-// Two warps have the same keys, and half of the columns each: of heads of 64 half of the only panel.
-// FUSEDSYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {beside = 2 : i64, keys = 64 : i64, pad = 64 : i64, rows = 64 : i64, warps = 4 : i64}
-// FUSEDSYNC: fa.map_blocks @both_keys {{.*}}fa.tiles = {beside = 2 : i64, keys = 128 : i64, pad = 128 : i64, rows = 64 : i64, warps = 8 : i64}
-// FUSEDOF4: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {beside = 2 : i64, keys = 64 : i64, pad = 64 : i64, rows = 64 : i64, warps = 4 : i64}
-// FUSEDOF4: fa.map_blocks @both_keys {{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
+// Two warps have the same keys, and half of the columns each; two blocks of four are on an SM.
+// FUSEDSYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 64 : i64, warps = 4 : i64}
+// FUSEDSYNC: fa.map_blocks @both_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 64 : i64, warps = 4 : i64}
 func.func @both(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>) -> (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>) {
   %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
     ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
@@ -108,9 +106,9 @@ func.func @both(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>) -> (tensor
 
 // Four warps beside each other where heads are wide, of operands that are not aligned, too.
 // RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=FUSEDWIDE
-// WIDEREGS: fa.map_blocks @wide_both_keys {{.*}}fa.tiles = {beside = 4 : i64, keys = 64 : i64, pad = 256 : i64, rows = 64 : i64, warps = 8 : i64}
+// WIDEREGS: fa.map_blocks @wide_both_keys {{.*}}fa.tiles = {beside = 4 : i64, keys = 64 : i64, pad = 64 : i64, rows = 64 : i64, warps = 8 : i64}
 // RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles="target=sm_90a aligned=false" | FileCheck %s --check-prefix=WIDEREGS
-// FUSEDWIDE: fa.map_blocks @wide_both_keys {{.*}}fa.tiles = {beside = 4 : i64, keys = 64 : i64, pad = 256 : i64, rows = 64 : i64, warps = 8 : i64}
+// FUSEDWIDE: fa.map_blocks @wide_both_keys {{.*}}fa.tiles = {beside = 4 : i64, keys = 64 : i64, pad = 64 : i64, rows = 64 : i64, warps = 8 : i64}
 func.func @wide_both(%x: tensor<?x8x?x256xbf16>, %y: tensor<?x8x?x256xbf16>) -> (tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>) {
   %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
     ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):

@@ -7,22 +7,51 @@
 
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace mlir::tile;
 
-Layout Fragment::tiled(int64_t tileRows, int64_t tileColumns, int64_t warps, bool shareColumns,
+Layout Fragment::tiled(int64_t tileRows, int64_t tileColumns, int64_t warps, int64_t run,
                        int64_t beside) const {
   int64_t groups = warps / extentOf(warp), down = std::min(groups / beside, tileRows / rows);
   int64_t band = rows * down;
   beside = groups / down;
-  int64_t share = shareColumns ? tileColumns / beside : tileColumns;
+  if (!run)
+    run = tileColumns;
+  bool shared = run < tileColumns;
   Modes tiledReg = reg, tiledWarp = warp;
-  tiledReg.push_back({share / columns, {0, columns}});
+  tiledReg.push_back({run / columns, {0, columns}});
+  tiledReg.push_back({shared ? tileColumns / (run * beside) : 1, {0, run * beside}});
   tiledReg.push_back({tileRows / band, {band, 0}});
   tiledWarp.push_back({down, {rows, 0}});
-  tiledWarp.push_back({beside, {0, shareColumns ? share : 0}});
+  tiledWarp.push_back({beside, {0, shared ? run : 0}});
   return Layout(2, tiledReg, lane, tiledWarp);
+}
+
+/// The columns of one matrix.
+static constexpr int64_t kMatrix = 16;
+
+int64_t mlir::tile::panelOf(int64_t rowBytes) {
+  constexpr int64_t kNarrowest = 32;
+  int64_t width = kWidestPanel;
+  while (width > kNarrowest && llvm::alignTo(rowBytes, width) > llvm::alignTo(rowBytes, kNarrowest))
+    width /= 2;
+  return width;
+}
+
+int64_t mlir::tile::runOfShare(int64_t columns, int64_t beside, int64_t bytes) {
+  if (columns % (beside * kMatrix) != 0)
+    return 0;
+  int64_t share = columns / beside;
+  if (share * bytes % kWidestPanel == 0 || llvm::isPowerOf2_64(share * bytes))
+    return share;
+  return llvm::isPowerOf2_64(beside * kMatrix * bytes) ? kMatrix : 0;
+}
+
+int64_t mlir::tile::columnsToShare(int64_t beside, int64_t bytes) {
+  int64_t turns = beside * kMatrix;
+  return llvm::isPowerOf2_64(turns * bytes) ? turns : beside * kWidestPanel / bytes;
 }
 
 /// Lanes of four to a row, two columns each: what most fragments have.

@@ -36,10 +36,24 @@ struct Fragment {
   /// Return the layout of a tile that repeats the fragment along the columns, over
   /// groups of warps down the rows, and then down the rows again. Groups that the
   /// rows are too few for, and `beside` of them in any case, stand side by side: each has the same
-  /// rows, and its share of the columns where `shareColumns`, else all of them.
-  Layout tiled(int64_t tileRows, int64_t tileColumns, int64_t warps, bool shareColumns = false,
+  /// rows, and takes `run` columns in turn with the others; all of them where that is 0.
+  Layout tiled(int64_t tileRows, int64_t tileColumns, int64_t warps, int64_t run = 0,
                int64_t beside = 1) const;
 };
+
+/// The widest panel of shared memory, in bytes.
+constexpr int64_t kWidestPanel = 128;
+
+/// Return the widest panels that pad rows of so many bytes least.
+int64_t panelOf(int64_t rowBytes);
+
+/// Return how many columns warps that have the same rows take in turn, so that each has an equal
+/// number and begins, in shared memory, where a swizzled panel does or at an equal part of it: all
+/// of its share in one run, or else those of one matrix; 0 where neither does.
+int64_t runOfShare(int64_t columns, int64_t beside, int64_t bytes);
+
+/// Return the number whose multiples so many warps may share as columns.
+int64_t columnsToShare(int64_t beside, int64_t bytes);
 
 /// acc (m x n) += a (m x k) * b (k x n). `warps` run it together. The order of
 /// k is free as long as a and b agree on it.

@@ -243,8 +243,7 @@ bool LayoutGraph::fitsRows(const ProductInstruction &instruction, int64_t rows) 
 
 /// Lay out an accumulator: warps that have the same rows share the columns, unless sums along them
 /// need them all, or a tile of some of them, or a product that takes them as its terms from
-/// registers: of 2 bytes it reads shared memory. What a warp has is whole panels of shared memory,
-/// or an equal part of one, so that its swizzle holds.
+/// registers: of 2 bytes it reads shared memory.
 Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc) const {
   ArrayRef<int64_t> shape = shapeOf(acc);
   bool whole = llvm::any_of(links, [&](const Link &link) {
@@ -258,19 +257,21 @@ Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc
                       getElementTypeOrSelf(dot.getA().getType()).getIntOrFloatBitWidth() == 16;
     return ids.contains(dot.getA()) && classOf(dot.getA()) == classOf(acc) && !fromShared;
   });
-  auto fits = [&](int64_t beside) {
-    int64_t share = shape[1] / beside, bytes = share * instruction.elementBits / 8;
-    return !whole && shape[1] % beside == 0 && share % (2 * instruction.n) == 0 &&
-           (bytes % 128 == 0 || llvm::isPowerOf2_64(bytes));
+  // Warpgroups share columns in one run each.
+  auto runOf = [&](int64_t beside) -> int64_t {
+    int64_t run = whole ? 0 : runOfShare(shape[1], beside, instruction.elementBits / 8);
+    return instruction.warps == 1 || run * beside == shape[1] ? run : 0;
   };
-  int64_t least = std::max<int64_t>(instruction.m * warps / shape[0], 1);
+  int64_t least = std::max<int64_t>(instruction.m * (warps / instruction.warps) / shape[0], 1);
+  if (instruction.warps > 1)
+    return instruction.acc.tiled(shape[0], shape[1], warps, runOf(least));
   int64_t wanted = std::max(least, beside);
   // Fewer rows than the others have between them leave more warps beside each other.
   while (wanted < warps && shape[0] % (instruction.m * warps / wanted) != 0)
     wanted *= 2;
-  if (instruction.warps == 1 && fits(wanted))
-    return instruction.acc.tiled(shape[0], shape[1], warps, /*shareColumns=*/true, wanted);
-  return instruction.acc.tiled(shape[0], shape[1], warps, fits(least));
+  if (int64_t run = runOf(wanted))
+    return instruction.acc.tiled(shape[0], shape[1], warps, run, wanted);
+  return instruction.acc.tiled(shape[0], shape[1], warps, runOf(least));
 }
 
 /// Put accumulators in a class of their own layout, whatever the tile's size.
@@ -323,7 +324,7 @@ std::optional<Layout> LayoutGraph::layoutOfA(DotOp dot) const {
       return acc->at(0, 0, warp)[0] == acc->at(0, 0, 0)[0];
     });
   const ProductInstruction *instruction = instructionOf(dot);
-  return instruction->a.tiled(shape[0], shape[1], warps, /*shareColumns=*/false,
+  return instruction->a.tiled(shape[0], shape[1], warps, /*run=*/0,
                               instruction->warps == 1 ? same : 1);
 }
 
@@ -481,7 +482,7 @@ void LayoutGraph::assignDefault(unsigned cls) {
     int64_t rows = std::min(shape[0] / order.getRows(), warps), beside = warps / rows;
     if (shape[0] % (rows * order.getRows()) == 0 && warps % rows == 0 &&
         shape[1] % (beside * order.getColumns()) == 0) {
-      layouts[cls] = box.tiled(shape[0], shape[1], warps, /*shareColumns=*/true, beside);
+      layouts[cls] = box.tiled(shape[0], shape[1], warps, shape[1] / beside, beside);
       return;
     }
   }

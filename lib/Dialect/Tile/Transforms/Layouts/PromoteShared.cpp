@@ -33,6 +33,7 @@
 
 #include "AsyncProducts.h"
 #include "RoleMarks.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/IR/Stores.h"
@@ -92,11 +93,10 @@ static SmallVector<int64_t> inOrderOfMemory(LoadOp load) {
   return dims;
 }
 
-/// Choose panels as wide as the rows, so that little is padded; those of TMA are
-/// all of one width.
+/// Choose the widest panels that pad rows least; those of TMA are all of one width.
 static SwizzleAttr swizzleFor(RankedTensorType tile, bool tma, bool ones) {
   int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
-  int64_t width = tma || rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32;
+  int64_t width = tma ? kWidestPanel : panelOf(rowBytes);
   return SwizzleAttr::get(tile.getContext(), width, ones);
 }
 
