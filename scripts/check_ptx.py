@@ -52,7 +52,7 @@ HEAD_DIMS = {
 }
 
 # Head dimensions that round up to others than a line's, by target, type and features: for
-# sm_80 those where warps that share columns have no whole panels, and where a block more of
+# sm_80 those of which warps that share columns have none in a run, and where a block more of
 # a processor leaves each fewer registers.
 BETWEEN = {
     "sm_80": {"f16": [(104, ["dropout"])], "bf16": [(104, ["causal", "dropout"])],

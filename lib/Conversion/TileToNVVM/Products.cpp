@@ -17,7 +17,8 @@
 // f32 in the accumulator's layout serves as a too: its columns 2t and 2t + 1
 // stand for words t and t + 4, if b's terms are taken in that order.
 //
-// Warps that have the same rows share the columns of b: each starts at its own.
+// Warps that have the same rows share the columns of b: each starts at its own, or takes 16 by
+// turns.
 //
 // tf32x3 splits x = high + low, both tf32, and adds the three large products, and
 // high times what is left of b: all 24 bits of it
@@ -37,6 +38,9 @@ using tile::Coords;
 using tile::Layout;
 
 namespace {
+
+/// Rows of an instruction, and columns of two, which one ldmatrix serves.
+constexpr int64_t kBlock = 16;
 
 /// Words of a thread for one instruction.
 using Words = SmallVector<Value, 4>;
@@ -83,6 +87,8 @@ public:
 private:
   LogicalResult planAccumulator();
   LogicalResult planOperands();
+  LogicalResult checkPlaces(const Layout &acc, unsigned dim, ArrayRef<int64_t> blocks,
+                            tile::SlotType slot, StringRef operand);
   bool holdsInstructions(const Layout &acc) const;
   bool servesRows(const Layout &a, const Layout &acc) const;
 
@@ -109,7 +115,7 @@ private:
   int64_t kStep = 0, terms = 0, bytes = 0;
   /// Columns of ones after those of b, and the first of them.
   int64_t ones = 0, firstOfOnes = 0;
-  /// First rows of the blocks of 16 rows of a warp, and first columns of those of 16 columns.
+  /// First rows of the blocks of `kBlock` rows of a warp, and first columns of those of columns.
   SmallVector<int64_t> rowBlocks, columnBlocks;
   /// The register at a place, from the thread's first one.
   std::map<Coords, int64_t> accRegs, aRegs;
@@ -155,9 +161,9 @@ LogicalResult MmaProduct::planAccumulator() {
   auto type = cast<RankedTensorType>(op.getAcc().getType());
   int64_t columns = firstOfOnes / warpsBeside(*acc);
   bool wholeInstructions = llvm::all_of(
-      acc->getWarp(), [](const tile::Mode &mode) { return mode.strides[1] % 16 == 0; });
+      acc->getWarp(), [](const tile::Mode &mode) { return mode.strides[1] % kBlock == 0; });
   if (!hasQuads(*acc) || !wholeInstructions || (ones && warpsBeside(*acc) > 1) ||
-      columns % 16 != 0 || terms % kStep != 0)
+      columns % kBlock != 0 || terms % kStep != 0)
     return op.emitError() << "a product into " << type << " over " << terms
                           << " has no instructions: expected the layout of mma.m16n8 "
                              "accumulators, columns in multiples of 16 and a sum in multiples of "
@@ -165,9 +171,9 @@ LogicalResult MmaProduct::planAccumulator() {
   for (int64_t r = 0; r < acc->numRegs(); ++r) {
     Coords offset = acc->offsetOfReg(r);
     accRegs[offset] = r;
-    if (offset[1] == 0 && offset[0] % 16 == 0)
+    if (offset[1] == 0 && offset[0] % kBlock == 0)
       rowBlocks.push_back(offset[0]);
-    if (offset[0] == 0 && offset[1] % 16 == 0 && offset[1] < firstOfOnes)
+    if (offset[0] == 0 && offset[1] % kBlock == 0 && offset[1] < firstOfOnes)
       columnBlocks.push_back(offset[1]);
   }
   if (!holdsInstructions(*acc))
@@ -193,22 +199,31 @@ bool MmaProduct::holdsInstructions(const Layout &acc) const {
   return static_cast<int64_t>(rowBlocks.size() * columns.size()) * 4 == acc.numRegs();
 }
 
-LogicalResult MmaProduct::planOperands() {
-  Layout acc = *e.layoutOf(op.getAcc());
-  // Bytes are added to a swizzled place by exclusive or, which carries nothing.
-  int64_t width = slotB.getLayout().getBytes(), ofWarps = 0, ofRegs = 0;
+/// Check that what warps and their blocks add to a place in rows of an operand carries nothing: to
+/// a swizzled place it is added by exclusive or.
+LogicalResult MmaProduct::checkPlaces(const Layout &acc, unsigned dim, ArrayRef<int64_t> blocks,
+                                      tile::SlotType slot, StringRef operand) {
+  int64_t width = slot.getLayout().getBytes(), ofWarps = 0, ofBlocks = 0;
   for (const tile::Mode &mode : acc.getWarp())
     for (int64_t i = 0; i < mode.extent; ++i)
-      ofWarps |= i * mode.strides[1] * bytes;
-  for (int64_t column : columnBlocks)
-    ofRegs |= column * bytes;
-  if (!op.getTransposeB() && (ofWarps & ofRegs) % width != 0)
-    return op.emitError() << "warps that share " << op.getAcc().getType() << " have "
-                          << columnBlocks.size() * 16 * bytes
-                          << " bytes each of rows of b, expected whole panels of " << width
-                          << " bytes or an equal part of one, at once or by turns";
-  if (slotA)
+      ofWarps |= i * mode.strides[dim] * bytes;
+  for (int64_t block : blocks)
+    ofBlocks |= block * bytes;
+  if ((ofWarps & ofBlocks) % width == 0)
     return success();
+  return op.emitError() << "warps that share " << op.getAcc().getType() << " have "
+                        << blocks.size() * kBlock * bytes << " bytes each of rows of " << operand
+                        << ", expected whole panels of " << width
+                        << " bytes or an equal part of one, at once or by turns; change the tile's "
+                           "size or tile.warps";
+}
+
+LogicalResult MmaProduct::planOperands() {
+  Layout acc = *e.layoutOf(op.getAcc());
+  if (!op.getTransposeB() && failed(checkPlaces(acc, 1, columnBlocks, slotB, "b")))
+    return failure();
+  if (slotA)
+    return op.getTransposeA() ? checkPlaces(acc, 0, rowBlocks, slotA, "a") : success();
   FailureOr<Layout> a = e.layoutOf(op.getA());
   if (failed(a))
     return failure();

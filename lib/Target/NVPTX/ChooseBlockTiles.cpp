@@ -230,8 +230,7 @@ bool isNarrowBand(Operation *op) {
 /// Return the multiple of columns that both warpgroups share of sums with asynchronous products: a
 /// panel of 2-byte elements for each, or the only one.
 int64_t unitOfShared(int64_t headDim) {
-  constexpr int64_t kPanel = 64;
-  return headDim <= kPanel ? kPanel : 2 * kPanel;
+  return headDim <= tile::kPanelColumns ? tile::kPanelColumns : 2 * tile::kPanelColumns;
 }
 
 /// Collect the facts from the tiles that the block loads.
@@ -460,10 +459,13 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       }
       bool asked = rows || keys || warps;
       beside = asked ? 1 : line->beside;
-      // Fused blocks of four warps are two an SM, or one of two warpgroups.
+      // Fused blocks of four warps are two an SM. Where they are warpgroups, and heads wide, two
+      // are one block, which shares what it loads, by whole panels of columns.
       int64_t times = facts.adds && !async && !asked ? kWarpsOfFused / chosenWarps : 1;
-      bool ofGroups = times > 1 && aligned && info && info->hasRoles();
-      (ofGroups ? chosenKeys : blocks) *= times;
+      bool areGroups = aligned && info && info->hasRoles();
+      bool ofGroups = times > 1 && areGroups && facts.headDim > kNarrow;
+      blocks *= areGroups ? 1 : times;
+      chosenKeys *= ofGroups ? times : 1;
       chosenWarps *= ofGroups ? times : 1;
       roles = line->roles;
       if (roles > 1 && chosenWarps > line->warps)

@@ -297,11 +297,14 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
   }
 
   /// Return the multiple that head dimensions are rounded up to. Warps that have the same rows
-  /// share the columns only of such: else each would compute them all.
+  /// share the columns where each has as many: else each would compute them all.
   static int64_t padOf(AttentionOp attention, int64_t rows, int64_t warps, bool async) {
     Type element = getElementTypeOrSelf(attention.getQuery().getType());
     int64_t beside = async ? 1 : std::max<int64_t>(tile::kRowsOfWarp * warps / rows, 1);
-    return tile::columnsToShare(beside, element.getIntOrFloatBitWidth() / 8);
+    int64_t columns = llvm::alignTo(attention.getValueHeadDim(), tile::kRowsOfWarp),
+            bytes = element.getIntOrFloatBitWidth() / 8;
+    return tile::runOfShare(columns, beside, bytes) ? tile::kRowsOfWarp
+                                                    : tile::columnsToShare(beside, bytes);
   }
 
   /// Return the most keys up to those given that registers and shared memory have room for.

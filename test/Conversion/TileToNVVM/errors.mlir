@@ -213,3 +213,19 @@ tile.func @shares(%x: !tile.view<?x16xf16>) grid affine_map<() -> ()> sizes [] a
   %o = tile.dot %a, %b, %acc : tensor<32x16xf16, #whole>, !tile.slot<16x96xf16, #tile.swizzle<128>>, tensor<32x96xf32, #shares>
   tile.return
 }
+
+// -----
+
+// Nor may the second 16 rows of three warps carry into those of the next one, where a is transposed.
+#third = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8), (2, 48, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(3, 16, 0)]>
+tile.func @transposed_shares() grid affine_map<() -> ()> sizes [] attributes {tile.warps = 3 : i64} {
+  %ra = tile.ring : !tile.ring<1 x 16x96xf16, #tile.swizzle<64>>
+  %rb = tile.ring : !tile.ring<1 x 16x16xf16, #tile.swizzle<32>>
+  %c0 = arith.constant 0 : index
+  %acc = arith.constant dense<0.0> : tensor<96x16xf32, #third>
+  %a = tile.slot_at %ra[%c0] : !tile.ring<1 x 16x96xf16, #tile.swizzle<64>> -> !tile.slot<16x96xf16, #tile.swizzle<64>>
+  %b = tile.slot_at %rb[%c0] : !tile.ring<1 x 16x16xf16, #tile.swizzle<32>> -> !tile.slot<16x16xf16, #tile.swizzle<32>>
+  // expected-error @+1 {{of rows of a, expected whole panels of 64 bytes or an equal part of one, at once or by turns; change the tile's size or tile.warps}}
+  %s = tile.dot %a, %b, %acc transpose_a : !tile.slot<16x96xf16, #tile.swizzle<64>>, !tile.slot<16x16xf16, #tile.swizzle<32>>, tensor<96x16xf32, #third>
+  tile.return
+}

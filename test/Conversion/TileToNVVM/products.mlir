@@ -190,7 +190,13 @@ tile.func @transposed_a(%x: !tile.view<?x16xf32>, %s: f32)
 #turns = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8), (3, 0, 32)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 16)]>
 #both = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 0)]>
 // CHECK-LABEL: llvm.func @turns(
-// CHECK: "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {$0, $1, $2, $3}, [$4+0];", "=r,=r,=r,=r,r" %[[BPLACE:[0-9]*]]
+// CHECK: %[[MOVED:.*]] = arith.muli %{{.*}}, %c32_i32
+// CHECK-NEXT: arith.divui %[[MOVED]], %c64_i32
+// CHECK-NEXT: %[[BYTE:.*]] = arith.remui %[[MOVED]], %c64_i32
+// CHECK-NEXT: %[[IN:.*]] = arith.xori %{{.*}}, %[[BYTE]]
+// CHECK: %[[AT:.*]] = arith.addi %[[IN]],
+// CHECK: %[[BPLACE:.*]] = llvm.inline_asm {{.*}}"mov.b32 $0, $1;", "=r,r" %[[AT]]
+// CHECK: "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {$0, $1, $2, $3}, [$4+0];", "=r,=r,=r,=r,r" %[[BPLACE]]
 // CHECK-COUNT-2: nvvm.mma.sync
 // CHECK: [$4+1024];", "=r,=r,=r,=r,r" %[[BPLACE]]
 // CHECK-COUNT-2: nvvm.mma.sync

@@ -236,14 +236,25 @@ tile.func @lent(%t0: index) grid affine_map<() -> (1)> sizes [] attributes {tile
   tile.return
 }
 
-// Two warps beside each other have 32 columns each. Registers 8 rows apart, where the swizzle repeats, have one address.
+// Two warps beside each other have 32 columns each. Registers 8 rows apart, where the swizzle repeats, have one address;
+// those of each 8 columns have their own, with the bits of the row exchanged.
 // CHECK-LABEL: llvm.func @repeated(
+// CHECK: %[[COLUMN:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
+// CHECK: arith.muli %[[COLUMN]], %c2_i32
+// CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %c16_i32
+// CHECK: arith.xori %{{.*}}, %[[ROW]]
 // CHECK: "@$1 st.shared.b32 [$0+0], $2;", "r,b,r" %[[PLACE:[0-9]+]],
 // CHECK: "@$1 st.shared.b32 [$0+1024], $2;", "r,b,r" %[[PLACE]],
+// CHECK: arith.addi %[[COLUMN]], %c8_i32
+// CHECK: arith.xori %{{.*}}, %[[ROW]]
 // CHECK: "@$1 st.shared.b32 [$0+0], $2;", "r,b,r" %[[SECOND:[0-9]+]],
 // CHECK: "@$1 st.shared.b32 [$0+1024], $2;", "r,b,r" %[[SECOND]],
+// CHECK: arith.addi %[[COLUMN]], %c16_i32
+// CHECK: arith.xori %{{.*}}, %[[ROW]]
 // CHECK: "@$1 st.shared.b32 [$0+0], $2;", "r,b,r" %[[THIRD:[0-9]+]],
 // CHECK: "@$1 st.shared.b32 [$0+1024], $2;", "r,b,r" %[[THIRD]],
+// CHECK: arith.addi %[[COLUMN]], %c24_i32
+// CHECK: arith.xori %{{.*}}, %[[ROW]]
 // CHECK: "@$1 st.shared.b32 [$0+0], $2;", "r,b,r" %[[LAST:[0-9]+]],
 // CHECK: "@$1 st.shared.b32 [$0+1024], $2;", "r,b,r" %[[LAST]],
 // CHECK-NOT: st.shared

@@ -154,3 +154,38 @@ func.func @blocks128(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> (t
     : (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>)
   return %r#0, %r#1 : tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>
 }
+
+// A weight that reads captured tensors at pairs, with a mask of such: no asynchronous products hold that. On Hopper two
+// warpgroups of wide heads are one block, by whole panels; of a head of 64 each is its own.
+// FUSED: fa.map_blocks @tables_keys {{.*}}fa.tiles = {beside = 2 : i64, keys = 128 : i64, pad = 128 : i64, rows = 64 : i64, warps = 8 : i64}
+// FUSEDSYNC: fa.map_blocks @tables_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 64 : i64, warps = 4 : i64}
+func.func @tables(%x: tensor<?x8x?x128xbf16>, %y: tensor<?x8x?x128xbf16>, %t: tensor<?x?xf32>, %m: tensor<?x?xi1>) -> (tensor<?x8x?x128xbf16>, tensor<?x8x?x128xbf16>) {
+  %r:2 = fa.pairwise rows(%x) columns(%y) captures(%t, %m) dropout() mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %n: tensor<?x?xf32>, %o: tensor<?x?xi1>):
+      %v = tensor.extract %o[%i, %j] : tensor<?x?xi1>
+      fa.yield %v : i1
+    } weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %n: tensor<?x?xf32>, %o: tensor<?x?xi1>):
+      %v = tensor.extract %n[%i, %j] : tensor<?x?xf32>
+      %w = arith.mulf %s, %v : f32
+      fa.yield %w : f32
+    } sums [#fa.sum<0 [b, h, rows] times 0>, #fa.sum<0 [b, hk, keys] times 0>]
+    : (tensor<?x8x?x128xbf16>, tensor<?x8x?x128xbf16>, tensor<?x?xf32>, tensor<?x?xi1>) -> (tensor<?x8x?x128xbf16>, tensor<?x8x?x128xbf16>)
+  return %r#0, %r#1 : tensor<?x8x?x128xbf16>, tensor<?x8x?x128xbf16>
+}
+
+// FUSED: fa.map_blocks @tables64_keys {{.*}}fa.tiles = {beside = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 64 : i64, warps = 4 : i64}
+func.func @tables64(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>, %t: tensor<?x?xf32>, %m: tensor<?x?xi1>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) {
+  %r:2 = fa.pairwise rows(%x) columns(%y) captures(%t, %m) dropout() mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %n: tensor<?x?xf32>, %o: tensor<?x?xi1>):
+      %v = tensor.extract %o[%i, %j] : tensor<?x?xi1>
+      fa.yield %v : i1
+    } weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %n: tensor<?x?xf32>, %o: tensor<?x?xi1>):
+      %v = tensor.extract %n[%i, %j] : tensor<?x?xf32>
+      %w = arith.mulf %s, %v : f32
+      fa.yield %w : f32
+    } sums [#fa.sum<0 [b, h, rows] times 0>, #fa.sum<0 [b, hk, keys] times 0>]
+    : (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>, tensor<?x?xf32>, tensor<?x?xi1>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>)
+  return %r#0, %r#1 : tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>
+}

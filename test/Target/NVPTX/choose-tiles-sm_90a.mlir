@@ -87,7 +87,7 @@ func.func @wide(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name 
 
 // Above 128 columns, and not aligned: warps share the columns of a row.
 !q = tensor<?x?x?x256xf16>
-// UNALIGNED: func.func @unaligned({{.*}}fa.tiles = {keys = 32 : i64, pad = 32 : i64, rows = 64 : i64, warps = 8 : i64}
+// UNALIGNED: func.func @unaligned({{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
 func.func @unaligned(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
   %o = fa.attention query(%q) key(%k) value(%v) : (!q, !q, !q) -> !q
   return %o : !q

@@ -23,7 +23,7 @@
 // SMALL: remark: tiles of 16 keys instead of 32: for more, blocks of 64 rows lack shared memory
 // SMALL-NOT: remark
 // SMALL: func.func @f({{.*}} attributes {fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
-// SMALL: func.func @widest({{.*}} attributes {fa.tiles = {keys = 16 : i64, pad = 32 : i64, rows = 64 : i64, warps = 8 : i64}
+// SMALL: func.func @widest({{.*}} attributes {fa.tiles = {keys = 16 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
 
 // Threads of large blocks have fewer registers: 64 of 32 warps.
 // REGISTERS: remark: tiles of 128 keys, though blocks of 512 rows lack registers or shared memory even for 16
@@ -55,7 +55,7 @@ func.func @between(%q: !f32 {fa.name = "q"}, %k: !f32 {fa.name = "k"}, %v: !f32 
 }
 
 // f32 of 256: two warps have the same rows.
-// CHECK: func.func @widest({{.*}} attributes {fa.tiles = {keys = 32 : i64, pad = 32 : i64, rows = 64 : i64, warps = 8 : i64}}
+// CHECK: func.func @widest({{.*}} attributes {fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}}
 !widest = tensor<?x?x?x256xf32>
 func.func @widest(%q: !widest {fa.name = "q"}, %k: !widest {fa.name = "k"}, %v: !widest {fa.name = "v"}) -> (!widest {fa.name = "o"}) {
   %o = fa.attention query(%q) key(%k) value(%v) : (!widest, !widest, !widest) -> !widest

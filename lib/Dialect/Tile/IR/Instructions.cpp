@@ -29,8 +29,8 @@ Layout Fragment::tiled(int64_t tileRows, int64_t tileColumns, int64_t warps, int
   return Layout(2, tiledReg, lane, tiledWarp);
 }
 
-/// The columns of one matrix.
-static constexpr int64_t kMatrix = 16;
+/// The columns of two instructions, which one ldmatrix serves.
+static constexpr int64_t kTurn = 16;
 
 int64_t mlir::tile::panelOf(int64_t rowBytes) {
   constexpr int64_t kNarrowest = 32;
@@ -41,16 +41,16 @@ int64_t mlir::tile::panelOf(int64_t rowBytes) {
 }
 
 int64_t mlir::tile::runOfShare(int64_t columns, int64_t beside, int64_t bytes) {
-  if (columns % (beside * kMatrix) != 0)
+  if (columns % (beside * kTurn) != 0)
     return 0;
   int64_t share = columns / beside;
   if (share * bytes % kWidestPanel == 0 || llvm::isPowerOf2_64(share * bytes))
     return share;
-  return llvm::isPowerOf2_64(beside * kMatrix * bytes) ? kMatrix : 0;
+  return llvm::isPowerOf2_64(beside * kTurn * bytes) ? kTurn : 0;
 }
 
 int64_t mlir::tile::columnsToShare(int64_t beside, int64_t bytes) {
-  int64_t turns = beside * kMatrix;
+  int64_t turns = beside * kTurn;
   return llvm::isPowerOf2_64(turns * bytes) ? turns : beside * kWidestPanel / bytes;
 }
 

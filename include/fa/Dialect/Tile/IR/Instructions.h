@@ -49,7 +49,7 @@ int64_t panelOf(int64_t rowBytes);
 
 /// Return how many columns warps that have the same rows take in turn, so that each has an equal
 /// number and begins, in shared memory, where a swizzled panel does or at an equal part of it: all
-/// of its share in one run, or else those of one matrix; 0 where neither does.
+/// of its share in one run, or else 16; 0 where neither does.
 int64_t runOfShare(int64_t columns, int64_t beside, int64_t bytes);
 
 /// Return the number whose multiples so many warps may share as columns.

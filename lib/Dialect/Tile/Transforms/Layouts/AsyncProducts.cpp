@@ -124,7 +124,6 @@ static bool mayBeWholeUnits(int64_t columns, int64_t bytes) {
 /// Return why TMA can neither load nor store the tile there.
 std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
   auto type = cast<ViewType>(view.getType());
-  constexpr int64_t kPanelBytes = 128;
   auto slice = view.getDefiningOp<SliceOp>();
   if (slice && !isa<BlockArgument>(slice.getSource()))
     return "its view is a slice of a slice, for which a launch makes no map";
@@ -153,7 +152,7 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
     return "its view's rows are no multiple of 16 bytes";
   if (slice && !known)
     return "its view is a slice whose rows have a length that launches say";
-  if (known && divisorOf(indices.back()) % (kPanelBytes / bytes) != 0)
+  if (known && divisorOf(indices.back()) % (kWidestPanel / bytes) != 0)
     return "its columns do not start at a multiple of 128 bytes";
   if (slice && !slice.getFront() && !isNonNegative(indices[rank - 2]))
     return "its rows may begin before its view, a slice, where TMA finds those of another";

@@ -257,14 +257,13 @@ Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc
                       getElementTypeOrSelf(dot.getA().getType()).getIntOrFloatBitWidth() == 16;
     return ids.contains(dot.getA()) && classOf(dot.getA()) == classOf(acc) && !fromShared;
   });
-  // Warpgroups share columns in one run each.
-  auto runOf = [&](int64_t beside) -> int64_t {
-    int64_t run = whole ? 0 : runOfShare(shape[1], beside, instruction.elementBits / 8);
-    return instruction.warps == 1 || run * beside == shape[1] ? run : 0;
+  auto runOf = [&](int64_t beside) {
+    return whole ? 0 : runOfShare(shape[1], beside, instruction.elementBits / 8);
   };
-  int64_t least = std::max<int64_t>(instruction.m * (warps / instruction.warps) / shape[0], 1);
+  // Warpgroups that share columns are laid out by warps (instructionOf).
   if (instruction.warps > 1)
-    return instruction.acc.tiled(shape[0], shape[1], warps, runOf(least));
+    return instruction.acc.tiled(shape[0], shape[1], warps);
+  int64_t least = std::max<int64_t>(instruction.m * warps / shape[0], 1);
   int64_t wanted = std::max(least, beside);
   // Fewer rows than the others have between them leave more warps beside each other.
   while (wanted < warps && shape[0] % (instruction.m * warps / wanted) != 0)

@@ -30,7 +30,7 @@
 // Where a loop fills its rings in an arm of an if, the arm is scheduled like a
 // body, but within one iteration.
 //
-// Loops of asynchronous products: ScheduleProducts.cpp.
+// Steps 1 to 3 are in LoopStreams.cpp; loops of asynchronous products: ScheduleProducts.cpp.
 //
 // Requires: rings of tile-promote-shared. Leaves alone, with a remark: streams
 // whose indices cannot be computed ahead are filled before their get, those
@@ -39,18 +39,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoopStreams.h"
 #include "RoleMarks.h"
 #include "ScheduleProducts.h"
-#include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
-#include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILESCHEDULELOOP
@@ -60,302 +56,6 @@ namespace mlir::tile {
 using namespace mlir;
 using namespace mlir::tile;
 
-namespace {
-
-struct Stream {
-  RingOp ring;
-  PutOp put;
-  GetOp get;
-  ReleaseOp release;
-  /// The ops of the body, in their order, that the put's indices need.
-  SmallVector<Operation *> slice;
-  /// The reason why the slice cannot run ahead; empty if it can.
-  std::string bound;
-  /// Record whether the put and its get stay between the ops that they stood between.
-  bool stored = false;
-  /// Places in the body of the first and the last reader.
-  int64_t firstRead = 0, lastRead = 0;
-  int64_t stages = 1;
-
-  // Chosen: iterations that the put runs ahead, and the get it is after; null for a put that stays
-  // before its own get, the stream itself for one after its own release or a computed tile's get.
-  int64_t distance = 0;
-  Stream *anchor = nullptr;
-  /// The get of a computed tile that it is filled after, in place of its own release; null if none.
-  Operation *after = nullptr;
-
-  int64_t slotBytes() { return sharedBytes(ring.getType()) / ring.getType().getStages(); }
-};
-
-/// The ops of a loop's body or of an arm of an if, and which of them move.
-struct Body {
-  explicit Body(Block &block) : block(block), loops(isa<scf::ForOp>(block.getParentOp())) {}
-  LogicalResult collect(std::string &why);
-  LogicalResult findReaders(std::string &why);
-  void postpone(Stream &stream);
-  void refillEarly(Stream &stream);
-  int64_t countProducts(int64_t from, int64_t to, Stream &but) const;
-  bool hasProductBetween(int64_t from, int64_t to, Stream &but) const {
-    return countProducts(from, to, but) > 0;
-  }
-  void place(Stream &stream);
-  int64_t chooseStages(Stream &stream) const;
-
-  Block &block;
-  /// Record whether there is a next iteration that may be filled ahead.
-  bool loops;
-  /// All but gets, releases and puts of streams, in their order.
-  SmallVector<Operation *> rest;
-  std::vector<std::unique_ptr<Stream>> streams;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// 1. Streams
-//===----------------------------------------------------------------------===//
-
-/// Collect what the put's indices need from the body, and say what binds the put to its place.
-static void findSlice(Stream &stream, Block &block) {
-  Slice slice(block.getParentOp());
-  slice.add(stream.put.getIndices());
-  for (Value value : slice.getValues())
-    if (auto argument = dyn_cast<BlockArgument>(value);
-        argument && argument.getOwner() == &block && argument.getArgNumber() != 0)
-      stream.bound = "its place is carried by the loop";
-  llvm::SetVector<Operation *> ops;
-  for (Operation *op : slice.getOps())
-    if (Operation *at = block.findAncestorOpInBlock(*op))
-      ops.insert(at);
-  stream.slice = ops.takeVector();
-  llvm::sort(stream.slice, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  for (Operation *op : llvm::reverse(stream.slice))
-    if (!mayRunAhead(op, block))
-      stream.bound = ("its place needs '" + op->getName().getStringRef() + "'").str();
-  stream.stored = mayStoreTo(stream.put->getParentOfType<FuncOp>(), stream.put.getSource());
-  if (stream.stored)
-    stream.bound = "the program stores to its source";
-}
-
-/// Fail, with a reason, where a ring is used in a way that is no stream's, or
-/// the loop is none that tile-pipeline expands.
-LogicalResult Body::collect(std::string &why) {
-  for (Value value : block.getTerminator()->getOperands())
-    if (auto argument = dyn_cast<BlockArgument>(value);
-        loops && argument && argument.getOwner() == &block)
-      return why = "it yields one of its own arguments", failure();
-  llvm::SmallPtrSet<Operation *, 16> moved;
-  for (auto get : block.getOps<GetOp>()) {
-    RingOp ring = ringOf(get);
-    if (!ring || llvm::any_of(ring->getUsers(), [](Operation *op) { return isa<PutValueOp>(op); }))
-      continue;
-    auto stream = std::make_unique<Stream>();
-    stream->ring = ring;
-    stream->get = get;
-    for (Operation *user : ring->getUsers()) {
-      if (user == get)
-        continue;
-      stream->put = stream->put ? PutOp() : dyn_cast<PutOp>(user);
-      if (!stream->put || user->getBlock() != &block)
-        return why = "a ring is used more than once in an iteration, or elsewhere", failure();
-    }
-    for (Operation *user : get->getUsers())
-      if (auto release = dyn_cast<ReleaseOp>(user))
-        stream->release = release;
-    if (!stream->put || !stream->release || stream->release->getBlock() != &block)
-      return why = "a slot is not put, got and released in the body", failure();
-    findSlice(*stream, block);
-    stream->stages = ring.getType().getStages();
-    moved.insert({stream->put, stream->get, stream->release});
-    streams.push_back(std::move(stream));
-  }
-  if (streams.empty())
-    return why = "no ring is filled and read in its body itself", failure();
-
-  for (Operation &op : block.without_terminator())
-    if (!moved.contains(&op))
-      rest.push_back(&op);
-  if (failed(findReaders(why)))
-    return failure();
-  llvm::sort(streams, [](auto &a, auto &b) {
-    return a->firstRead != b->firstRead ? a->firstRead < b->firstRead
-                                        : a->get->isBeforeInBlock(b->get);
-  });
-  return success();
-}
-
-/// Find the places of the first and the last reader of each stream.
-LogicalResult Body::findReaders(std::string &why) {
-  llvm::DenseMap<Operation *, int64_t> index;
-  for (auto [i, op] : llvm::enumerate(rest))
-    index[op] = i;
-  for (auto &stream : streams) {
-    stream->firstRead = rest.size();
-    stream->lastRead = -1;
-    for (Operation *user : stream->get->getUsers())
-      if (user != stream->release) {
-        int64_t at = index.lookup(block.findAncestorOpInBlock(*user));
-        stream->firstRead = std::min(stream->firstRead, at);
-        stream->lastRead = std::max(stream->lastRead, at);
-      }
-    if (stream->lastRead < 0)
-      return why = "a slot is never read", failure();
-    if (stream->stored)
-      for (Operation *op = stream->put->getNextNode(); op; op = op->getNextNode())
-        if (auto at = index.find(op); at != index.end()) {
-          stream->firstRead = std::min(stream->firstRead, at->second);
-          break;
-        }
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// 2 and 3. Stages, anchors, distances
-//===----------------------------------------------------------------------===//
-
-/// Return how many ops of rest[from, to) compute products that read no slot of `but`.
-int64_t Body::countProducts(int64_t from, int64_t to, Stream &but) const {
-  int64_t count = 0;
-  for (int64_t i = std::max<int64_t>(from, 0); i < to; ++i) {
-    bool product = false;
-    rest[i]->walk([&](Operation *op) {
-      product |=
-          isa<DotOp, DotStartOp>(op) && !llvm::is_contained(op->getOperands(), but.get.getResult());
-    });
-    count += product;
-  }
-  return count;
-}
-
-/// Set anchor and distance for the stream's number of slots.
-void Body::place(Stream &stream) {
-  stream.anchor = nullptr;
-  stream.after = nullptr;
-  stream.distance = 0;
-  if (!stream.bound.empty())
-    return;
-  Stream *head = streams.front().get();
-  if (stream.stages > 1 && loops) {
-    stream.anchor = head;
-    stream.distance = stream.stages - 1;
-    return;
-  }
-  for (auto &other : streams)
-    if (loops && other->firstRead > stream.lastRead) {
-      stream.anchor = other.get();
-      stream.distance = 1;
-      return;
-    }
-  // One product may be over before the copy is, which then costs up to 12 % beside filling the slot
-  // in the step that reads it; two gain 2 to 3 % (docs/performance-gradients.md, code for sm_80).
-  constexpr int64_t kProducts = 2;
-  const int64_t size = rest.size();
-  for (int64_t i = stream.lastRead + 1; i < size && loops; ++i)
-    if (isa<GetOp>(rest[i]) && countProducts(i + 1, size, stream) >= kProducts) {
-      stream.anchor = &stream;
-      stream.after = rest[i];
-      stream.distance = 1;
-      return;
-    }
-  if (head != &stream && hasProductBetween(0, stream.firstRead, stream))
-    stream.anchor = head;
-}
-
-/// Return one where a product runs between the filling of the only slot and its get.
-int64_t Body::chooseStages(Stream &stream) const {
-  if (!stream.bound.empty() || !loops)
-    return 1;
-  if (!stream.anchor)
-    return 2;
-  bool hidden = stream.distance == 0 ||
-                hasProductBetween(stream.lastRead + 1, rest.size(), stream) ||
-                hasProductBetween(0, stream.firstRead, stream);
-  return hidden ? 1 : 2;
-}
-
-/// Return whether an op of the body waits for the product: one that does more than add it to
-/// memory.
-static bool isAwaited(DotOp dot) {
-  return llvm::any_of(dot->getUsers(), [&](Operation *user) {
-    return !user->hasTrait<OpTrait::IsTerminator>() &&
-           !(isa<AccumulateOp>(user) && user->getBlock() == dot->getBlock());
-  });
-}
-
-/// Let products that nothing in the body waits for run after the last reader of the stream's slot,
-/// with the gets and releases of what they read.
-void Body::postpone(Stream &stream) {
-  llvm::SmallSetVector<Operation *, 8> late;
-  for (Operation *op : ArrayRef(rest).take_front(stream.lastRead)) {
-    auto dot = dyn_cast<DotOp>(op);
-    auto sum = dyn_cast<AccumulateOp>(op);
-    if ((dot && !isAwaited(dot) &&
-         !llvm::is_contained(dot->getOperands(), stream.get.getResult())) ||
-        (sum && late.contains(sum.getValue().getDefiningOp())))
-      late.insert(op);
-  }
-  if (late.empty())
-    return;
-  // Slots of computed tiles, which are no streams: got before their first reader, released after
-  // their last one.
-  llvm::SmallSetVector<Operation *, 4> slots;
-  for (Operation *op : late)
-    for (Value operand : op->getOperands())
-      if (auto get = operand.getDefiningOp<GetOp>(); get && llvm::is_contained(rest, get))
-        slots.insert(get);
-  auto isOfSlot = [&](Operation *op) {
-    auto release = dyn_cast<ReleaseOp>(op);
-    return slots.contains(release ? release.getSlot().getDefiningOp() : op);
-  };
-  SmallVector<Operation *> order;
-  for (auto [i, op] : llvm::enumerate(rest)) {
-    if (!late.contains(op) && !isOfSlot(op))
-      order.push_back(op);
-    if (static_cast<int64_t>(i) == stream.lastRead)
-      llvm::append_range(order, late);
-  }
-  llvm::DenseMap<Operation *, Operation *> first, last;
-  for (Operation *op : order)
-    op->walk([&](Operation *reader) {
-      for (Value operand : reader->getOperands())
-        if (Operation *get = operand.getDefiningOp(); get && slots.contains(get)) {
-          first.try_emplace(get, op);
-          last[get] = op;
-        }
-    });
-  rest.clear();
-  for (Operation *op : order) {
-    for (Operation *get : slots)
-      if (first[get] == op)
-        rest.push_back(get);
-    rest.push_back(op);
-    for (Operation *get : slots)
-      if (last[get] == op)
-        llvm::append_range(rest,
-                           llvm::make_filter_range(get->getUsers(), llvm::IsaPred<ReleaseOp>));
-  }
-}
-
-/// Fill the slot again right after its release where products run until it is read, if it is the
-/// only one and would be filled right before.
-void Body::refillEarly(Stream &stream) {
-  if (!loops || !stream.bound.empty() || stream.anchor || stream.stages > 1)
-    return;
-  std::string why;
-  postpone(stream);
-  [[maybe_unused]] LogicalResult found = findReaders(why);
-  assert(succeeded(found) && "slots are read as before");
-  // A get that others are filled after may stand before their last readers now.
-  for (auto &other : streams)
-    if (other->anchor && (other->anchor != other.get() || other->after))
-      place(*other);
-  if (!hasProductBetween(stream.lastRead + 1, rest.size(), stream))
-    return;
-  stream.anchor = &stream;
-  stream.distance = 1;
-}
-
 //===----------------------------------------------------------------------===//
 // 4 and 5. Order
 //===----------------------------------------------------------------------===//
@@ -364,7 +64,7 @@ namespace {
 
 /// Numbers the ops of a body.
 struct Numbering {
-  Numbering(Body &body) : body(body), builder(body.block.getParent()->getContext()) {
+  Numbering(LoopBody &body) : body(body), builder(body.block.getParent()->getContext()) {
     for (auto &stream : body.streams)
       last = std::max(last, stream->distance);
   }
@@ -389,7 +89,7 @@ private:
     });
   }
 
-  Body &body;
+  LoopBody &body;
   OpBuilder builder;
   int64_t last = 0, next = 0;
   llvm::SmallPtrSet<Stream *, 4> got;
@@ -494,12 +194,12 @@ struct ScheduleLoop : tile::impl::TileScheduleLoopBase<ScheduleLoop> {
   void runOnOperation() override;
   void schedule(Block &block);
   void scheduleStarts(Block &block);
-  void chooseAll(Body &body);
+  void chooseAll(LoopBody &body);
   void sayFewer(RingOp ring, int64_t bytes, int64_t sums);
-  void fit(Body &body);
+  void fit(LoopBody &body);
   void fitAll();
   void addSlots();
-  void report(Body &body);
+  void report(LoopBody &body);
 
   /// Bytes of shared memory that a block may use.
   int64_t limit = 0;
@@ -508,7 +208,7 @@ struct ScheduleLoop : tile::impl::TileScheduleLoopBase<ScheduleLoop> {
 } // namespace
 
 /// Choose stages: what the program gives, then the option, then the rule.
-void ScheduleLoop::chooseAll(Body &body) {
+void ScheduleLoop::chooseAll(LoopBody &body) {
   for (auto [i, stream] : llvm::enumerate(body.streams)) {
     int64_t requested = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
     body.place(*stream);
@@ -540,7 +240,7 @@ void ScheduleLoop::sayFewer(RingOp ring, int64_t bytes, int64_t sums) {
 }
 
 /// Take stages away, from the largest rings first, until the program fits.
-void ScheduleLoop::fit(Body &body) {
+void ScheduleLoop::fit(LoopBody &body) {
   if (limit <= 0)
     return;
   for (int64_t bytes; (bytes = sharedBytesOfRings(getOperation())) > limit;) {
@@ -557,7 +257,7 @@ void ScheduleLoop::fit(Body &body) {
   }
 }
 
-void ScheduleLoop::report(Body &body) {
+void ScheduleLoop::report(LoopBody &body) {
   for (auto &stream : body.streams) {
     auto said = fa::remarkPassed(*this, stream->put.getLoc(), "stages");
     if (!said)
@@ -631,7 +331,7 @@ void ScheduleLoop::schedule(Block &block) {
   if (!block.getOps<DotStartOp>().empty())
     return scheduleStarts(block);
   // Where a block further inside fills rings, it is that one which is scheduled.
-  Body body(block);
+  LoopBody body(block);
   std::string why = "its rings are filled further inside";
   if (deeper || failed(body.collect(why))) {
     if (body.loops)

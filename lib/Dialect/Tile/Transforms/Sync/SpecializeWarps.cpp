@@ -85,12 +85,11 @@ static Parts collectParts(FuncOp func) {
 static RingOp makeRing(FuncOp func, RankedTensorType tile) {
   constexpr int64_t kSlots = 2;
   int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
-  int64_t width = rowBytes % 128 == 0 ? 128 : rowBytes % 64 == 0 ? 64 : 32;
   OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
-  return RingOp::create(b, func.getLoc(),
-                        RingType::get(func.getContext(), kSlots, tile.getShape(),
-                                      tile.getElementType(),
-                                      SwizzleAttr::get(func.getContext(), width, false)));
+  return RingOp::create(
+      b, func.getLoc(),
+      RingType::get(func.getContext(), kSlots, tile.getShape(), tile.getElementType(),
+                    SwizzleAttr::get(func.getContext(), panelOf(rowBytes), false)));
 }
 
 /// Bring a tile to the ops of another role: it is put where it is computed, and read in that
