@@ -191,6 +191,11 @@ llvm::Expected<std::vector<int64_t>> ShapeResolver::shapeOf(unsigned argument) {
     StringRef name = d < names->size() ? (*names)[d] : "";
     std::optional<int64_t> known = sizeOf(name);
     if (ShapedType::isDynamic(size)) {
+      if (!known && isWritten)
+        return error(
+            "\"{0}\" in fa.dims of '{1}' is no size; expected B, Hq, Hk, Sq, Sk, D and Dv, "
+            "blocks of them such as \"Sq/128\", or \"B+1\"",
+            name, argumentName(entry, argument));
       if (!known)
         return error("dimension {0} of '{1}' is dynamic and no name says its size; add fa.dims of "
                      "B, Hq, Hk, Sq, Sk, D and Dv, blocks of them such as \"Sq/128\", or \"B+1\"",

@@ -124,8 +124,9 @@ TEST_F(Sampling, Blocks) {
   EXPECT_LT(set, 32);
   for (const char *name : {"Sq/0", "Sq/x", "Sq/", "mine/4"}) {
     entry.setArgAttr(3, "fa.dims", b.getStrArrayAttr({name, "Sk"}));
-    EXPECT_NE(errorOf(entry, {3, {}, {}, 50, 70}).find("no name says its size"), std::string::npos)
-        << name;
+    std::string error = errorOf(entry, {3, {}, {}, 50, 70});
+    EXPECT_NE(error.find("\"" + std::string(name) + "\" in fa.dims of"), std::string::npos)
+        << error;
   }
 }
 
@@ -145,7 +146,27 @@ TEST_F(Sampling, Errors) {
   entry.setArgAttr(7, "fa.dims", StringAttr::get(&context, "B"));
   expect({1, {}, {}, 5, 5}, "must be 2 strings");
   entry.setArgAttr(7, "fa.dims", Builder(&context).getStrArrayAttr({"B", "mine"}));
-  expect({1, {}, {}, 5, 5}, "no name says its size");
+  expect({1, {}, {}, 5, 5}, "\"mine\" in fa.dims of 'arg7' is no size; expected B, Hq");
+  // No capture of rank 5 has sizes of its own.
+  func::FuncOp wide = parse(R"(
+      func.func @f(%q: tensor<?x4x?x8xbf16>, %k: tensor<?x4x?x8xbf16>, %v: tensor<?x4x?x8xbf16>,
+                   %t: tensor<1x1x1x1x?xf32>) -> tensor<?x4x?x8xbf16> {
+        %o = fa.attention query(%q) key(%k) value(%v) captures(%t) score {
+          ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index,
+               %n: tensor<1x1x1x1x?xf32>):
+            %c0 = arith.constant 0 : index
+            %x = tensor.extract %n[%c0, %c0, %c0, %c0, %j] : tensor<1x1x1x1x?xf32>
+            %y = arith.addf %s, %x : f32
+            fa.yield %y : f32
+          }
+          : (tensor<?x4x?x8xbf16>, tensor<?x4x?x8xbf16>, tensor<?x4x?x8xbf16>, tensor<1x1x1x1x?xf32>)
+          -> tensor<?x4x?x8xbf16>
+        return %o : tensor<?x4x?x8xbf16>
+      })");
+  ASSERT_TRUE(wide);
+  EXPECT_NE(errorOf(wide, {1, {}, {}, 5, 5})
+                .find("dimension 4 of 'arg3' is dynamic and no name says its size"),
+            std::string::npos);
 }
 
 } // namespace
