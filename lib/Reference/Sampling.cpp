@@ -177,6 +177,10 @@ std::optional<int64_t> ShapeResolver::sizeOf(StringRef name) const {
   return llvm::divideCeil(it->second, size);
 }
 
+/// Say in errors what names sizes.
+constexpr llvm::StringLiteral kSizes =
+    "B, Hq, Hk, Sq, Sk, D and Dv, blocks of them such as \"Sq/128\", or \"B+1\"";
+
 llvm::Expected<std::vector<int64_t>> ShapeResolver::shapeOf(unsigned argument) {
   auto type = dyn_cast<RankedTensorType>(entry.getArgument(argument).getType());
   if (!type)
@@ -192,14 +196,12 @@ llvm::Expected<std::vector<int64_t>> ShapeResolver::shapeOf(unsigned argument) {
     std::optional<int64_t> known = sizeOf(name);
     if (ShapedType::isDynamic(size)) {
       if (!known && isWritten)
-        return error(
-            "\"{0}\" in fa.dims of '{1}' is no size; expected B, Hq, Hk, Sq, Sk, D and Dv, "
-            "blocks of them such as \"Sq/128\", or \"B+1\"",
-            name, argumentName(entry, argument));
+        return error("\"{0}\" in fa.dims of '{1}' is no size; expected {2}", name,
+                     argumentName(entry, argument), kSizes);
       if (!known)
-        return error("dimension {0} of '{1}' is dynamic and no name says its size; add fa.dims of "
-                     "B, Hq, Hk, Sq, Sk, D and Dv, blocks of them such as \"Sq/128\", or \"B+1\"",
-                     d, argumentName(entry, argument));
+        return error(
+            "dimension {0} of '{1}' is dynamic and no name says its size; add fa.dims of {2}", d,
+            argumentName(entry, argument), kSizes);
       size = *known;
     } else if (isWritten && known && *known != size) {
       return error("{0} is {1}, but '{2}' has {3} in its type", name, *known,

@@ -24,8 +24,8 @@ namespace mlir::tile {
 constexpr int64_t kWarpsOfGroup = 4, kRowsOfWarp = 16, kRowsOfGroup = kWarpsOfGroup * kRowsOfWarp;
 constexpr int64_t kThreadsOfGroup = kWarpsOfGroup * Layout::kLanes;
 
-/// Columns of a panel of shared memory: elements of 2 bytes under the widest swizzle, of 128 bytes.
-constexpr int64_t kPanelColumns = 64;
+/// The widest panel of shared memory, in bytes, and its columns of 2-byte elements.
+constexpr int64_t kWidestPanel = 128, kPanelColumns = kWidestPanel / 2;
 
 /// One operand of an instruction, in registers: a tile of rows x columns, in
 /// the order in which the instruction takes the elements of a thread.
@@ -40,9 +40,6 @@ struct Fragment {
   Layout tiled(int64_t tileRows, int64_t tileColumns, int64_t warps, int64_t run = 0,
                int64_t beside = 1) const;
 };
-
-/// The widest panel of shared memory, in bytes.
-constexpr int64_t kWidestPanel = 128;
 
 /// Return the widest panels that pad rows of so many bytes least.
 int64_t panelOf(int64_t rowBytes);

@@ -246,6 +246,9 @@ bool LayoutGraph::fitsRows(const ProductInstruction &instruction, int64_t rows) 
 /// registers: of 2 bytes it reads shared memory.
 Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc) const {
   ArrayRef<int64_t> shape = shapeOf(acc);
+  // Warpgroups that share columns are laid out by warps (instructionOf).
+  if (instruction.warps > 1)
+    return instruction.acc.tiled(shape[0], shape[1], warps);
   bool whole = llvm::any_of(links, [&](const Link &link) {
     return isa<ReduceOp>(link.op) && link.dim == 1 && classOf(link.whole) == classOf(acc);
   });
@@ -253,16 +256,12 @@ Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc
     return classOf(op.getInput()) == classOf(acc) || classOf(op.getResult()) == classOf(acc);
   });
   whole |= llvm::any_of(dots, [&](DotOp dot) {
-    bool fromShared = instruction.warps == 1 &&
-                      getElementTypeOrSelf(dot.getA().getType()).getIntOrFloatBitWidth() == 16;
+    bool fromShared = getElementTypeOrSelf(dot.getA().getType()).getIntOrFloatBitWidth() == 16;
     return ids.contains(dot.getA()) && classOf(dot.getA()) == classOf(acc) && !fromShared;
   });
   auto runOf = [&](int64_t beside) {
     return whole ? 0 : runOfShare(shape[1], beside, instruction.elementBits / 8);
   };
-  // Warpgroups that share columns are laid out by warps (instructionOf).
-  if (instruction.warps > 1)
-    return instruction.acc.tiled(shape[0], shape[1], warps);
   int64_t least = std::max<int64_t>(instruction.m * warps / shape[0], 1);
   int64_t wanted = std::max(least, beside);
   // Fewer rows than the others have between them leave more warps beside each other.
