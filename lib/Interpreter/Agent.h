@@ -148,6 +148,8 @@ private:
   void scatter(tile::ScatterOp op);
   void scatterAdd(tile::ScatterAddOp op);
   LogicalResult accumulate(tile::AccumulateOp op);
+  LogicalResult checkInside(Operation *op, StringRef constraint, const Memory &memory,
+                            ArrayRef<int64_t> start, ArrayRef<int64_t> dims, RankedTensorType tile);
   LogicalResult checkBoxes(Operation *op, Value view, ValueRange indices, ArrayRef<int64_t> dims);
 
   // AgentShared.cpp: products, rings, slots by number.

@@ -133,6 +133,24 @@ void Agent::scatterAdd(tile::ScatterAddOp op) {
   });
 }
 
+/// Check that a tile begins inside of memory, and ends there, if it is given.
+LogicalResult Agent::checkInside(Operation *op, StringRef constraint, const Memory &memory,
+                                 ArrayRef<int64_t> start, ArrayRef<int64_t> dims,
+                                 RankedTensorType tile) {
+  for (auto [index, size] : llvm::zip_equal(start, memory.sizes))
+    if (index < 0 || index >= size)
+      return fail(op, "(" + constraint + ") begins at an index of " + Twine(index) + " of " +
+                          Twine(size) + ", expected inside; leave 'inside' out");
+  for (size_t r = 0; tile && r < dims.size(); ++r) {
+    int64_t end = start[dims[r]] + tile.getDimSize(r), size = memory.sizes[dims[r]];
+    if (end > size)
+      return fail(op, "(" + constraint + ") ends at " + Twine(end) + " of " + Twine(size) +
+                          ", which are multiples of the tile's; expected sizes of the workspace "
+                          "rounded up to these");
+  }
+  return success();
+}
+
 /// Add the agent's part, where it is in range.
 LogicalResult Agent::accumulate(tile::AccumulateOp op) {
   if (failed(checkBoxes(op, op.getDestination(), op.getIndices(), op.getDims())))
@@ -140,18 +158,9 @@ LogicalResult Agent::accumulate(tile::AccumulateOp op) {
   RankedTensorType type = tileOf(op.getValue());
   const Memory &memory = *get(op.getDestination()).memory;
   SmallVector<int64_t, 4> start = integers(op.getIndices());
-  for (auto [index, size] : llvm::zip_equal(start, memory.sizes))
-    if (op.getInside() && (index < 0 || index >= size))
-      return fail(op, "(accumulate_c6) begins at an index of " + Twine(index) + " of " +
-                          Twine(size) + ", expected inside; leave 'inside' out");
-  if (tile::isInRange(op)) {
-    int64_t dim = memory.sizes.size() - 2, end = start[dim] + type.getDimSize(0);
-    if (end > memory.sizes[dim])
-      return fail(op, "(accumulate_c6) ends at row " + Twine(end) + " of " +
-                          Twine(memory.sizes[dim]) +
-                          ", which are multiples of the tile's; expected rows of the workspace "
-                          "rounded up to these");
-  }
+  if (op.getInside() && failed(checkInside(op, "accumulate_c6", memory, start, op.getDims(),
+                                           tile::isInRange(op) ? type : RankedTensorType())))
+    return failure();
   Elements sum = *loadTile(memory, start, op.getDims(), type.getShape(), type.getElementType());
   for (auto [to, value] : llvm::zip_equal(sum, *get(op.getValue()).tile))
     to.f = static_cast<float>(to.f + value.f);
@@ -204,6 +213,10 @@ LogicalResult Agent::executeTile(Operation *op) {
       return failure();
     const Memory &memory = *get(load.getSource()).memory;
     Type type = load.getResult().getType();
+    auto checked = tile::isInRange(load) ? cast<RankedTensorType>(type) : RankedTensorType();
+    if (load.getInside() && failed(checkInside(load, "load_c5", memory, integers(load.getIndices()),
+                                               load.getDims(), checked)))
+      return failure();
     if (auto tile = dyn_cast<RankedTensorType>(type))
       datum.tile = loadTile(memory, integers(load.getIndices()), load.getDims(), tile.getShape(),
                             tile.getElementType());

@@ -102,8 +102,7 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   // All heads of a sequence: by the same simulation, head by head is 5 to 14 % behind.
   grid.together = !spare;
   add(tile::createTileScheduleGrid(grid));
-  if (async)
-    add(tile::createTileFoldIntoAccumulators());
+  add(tile::createTileFoldIntoAccumulators());
   tile::TileAssignLayoutsOptions layouts;
   tile::TilePromoteSharedOptions promote;
   layouts.products = promote.products = roles ? "async" : "sync";

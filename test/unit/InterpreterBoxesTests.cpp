@@ -218,6 +218,12 @@ const Case kFaults[] = {
                  "tile.accumulate %v, %y[%rows, %c0] dims [0, 1] inside : !acc, !o // rows"}},
      "(accumulate_c6) begins at an index of ",
      "// rows"},
+    {"LoadedOutside",
+     kAdded,
+     {{"// add", "%rows = tile.dim %x, 0 : !v\n"
+                 "%w = tile.load %x[%rows, %c0] dims [0, 1] inside : !v -> !acc // rows"}},
+     "(load_c5) begins at an index of ",
+     "// rows"},
     {"OtherOrder",
      kStaged,
      {{"// write",

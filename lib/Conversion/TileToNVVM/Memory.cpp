@@ -200,7 +200,7 @@ LogicalResult Emitter::forEachAccess(const ViewParts &view, OperandRange indices
   for (auto [k, dim] : llvm::enumerate(dims))
     starts[dim] =
         b.createOrFold<arith::AddIOp>(starts[dim], toI64(pinToUse(threadOffset(layout, k))));
-  for (int64_t d = 0; d < static_cast<int64_t>(starts.size()); ++d)
+  for (int64_t d = 0; d < static_cast<int64_t>(starts.size()) && !isInRange; ++d)
     if (!llvm::is_contained(dims, d))
       predicate = both(predicate, inRange(starts[d], view.sizes[d]));
   Value base = elementAddress(view, starts);
@@ -222,7 +222,7 @@ LogicalResult Emitter::forEachAccess(const ViewParts &view, OperandRange indices
           index = b.createOrFold<arith::AddIOp>(index, i64(offset[k]));
           it->second.distance = b.createOrFold<arith::MulIOp>(view.strides[dim], i64(offset[k]));
         }
-        if (!whole[k])
+        if (!isInRange && !whole[k])
           it->second.inRange = inRange(index, view.sizes[dim]);
       }
       mine = both(mine, it->second.inRange);
@@ -274,7 +274,7 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
     for (int64_t i = 0; i < width; ++i)
       elements.push_back(width == 1 ? value : extract(value, i));
   };
-  if (failed(forEachAccess(view, op.getIndices(), op.getDims(), *layout, {}, load)))
+  if (failed(forEachAccess(view, op.getIndices(), op.getDims(), *layout, {}, load, isInRange(op))))
     return failure();
   set(op.getResult(), fromElements(cast<VectorType>(type), elements));
   return success();

@@ -177,8 +177,25 @@ Emitter::ChunkCopy Emitter::startCopy(tile::CopyOp op) {
   return copy;
 }
 
-/// Copy a chunk by cp.async, which fills with 0 what is out of range.
+/// Copy a chunk by cp.async, which fills with 0 what is out of range: all of it by a predicate, or
+/// what is behind so many bytes. The latter take a register and three instructions to find.
 void Emitter::copyAsync(const ChunkCopy &copy, const Chunk &chunk) {
+  // A chunk of 16 bytes lies on one side of the row's start.
+  Value readable = chunk.inRows;
+  tile::CopyOp op = copy.op;
+  if (!tile::isNonNegative(op.getIndices()[copy.columnDim]))
+    readable =
+        both(readable, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, chunk.column, i64(0)));
+  auto emit = [&](Value missing, StringRef constraint) {
+    Value run = chunk.inTile ? chunk.inTile : Value(arith::ConstantIntOp::create(b, 1, 1));
+    ptx("@$3 cp.async.cg.shared.global [$0+" + std::to_string(chunk.immediate) + "], [$1+" +
+            std::to_string(chunk.ahead) + "], 16, $2;",
+        ("r,l," + constraint + ",b").str(), {}, {chunk.to, chunk.from, missing, run}, true);
+  };
+  if (copy.whole && readable) {
+    emit(arith::XOrIOp::create(b, readable, arith::ConstantIntOp::create(b, 1, 1)), "b");
+    return;
+  }
   Value bytes = i32(16);
   if (!copy.whole) {
     Value left = arith::SubIOp::create(b, copy.view.sizes[copy.columnDim], chunk.column);
@@ -187,18 +204,9 @@ void Emitter::copyAsync(const ChunkCopy &copy, const Chunk &chunk) {
     bytes = arith::TruncIOp::create(b, b.getI32Type(), left);
     bytes = arith::MulIOp::create(b, bytes, i32(16 / copy.chunks.elements));
   }
-  // A chunk of 16 bytes lies on one side of the row's start.
-  Value readable = chunk.inRows;
-  tile::CopyOp op = copy.op;
-  if (!tile::isNonNegative(op.getIndices()[copy.columnDim]))
-    readable =
-        both(readable, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, chunk.column, i64(0)));
   if (readable)
     bytes = arith::SelectOp::create(b, readable, bytes, i32(0));
-  Value run = chunk.inTile ? chunk.inTile : Value(arith::ConstantIntOp::create(b, 1, 1));
-  ptx("@$3 cp.async.cg.shared.global [$0+" + std::to_string(chunk.immediate) + "], [$1+" +
-          std::to_string(chunk.ahead) + "], 16, $2;",
-      "r,l,r,b", {}, {chunk.to, chunk.from, bytes, run}, true);
+  emit(bytes, "r");
 }
 
 /// Copy a chunk by registers: element by element, since nothing is known to be aligned.

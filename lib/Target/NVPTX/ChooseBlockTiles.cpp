@@ -119,7 +119,8 @@ constexpr Tiles kSyncKeys[] = {
 /// the columns, or a third or a fourth, and scores of as many of the rows. What regions take beside
 /// that is spilled, which costs less than narrower steps do.
 constexpr Tiles kFusedKeys[] = {
-    {2, 128, kMost, 64, 64, 4, 2, /*gains=*/true},
+    {2, 64, kLight, 128, 64, 4, 2, /*gains=*/true},
+    {2, 128, kMost, 64, 64, 4, 2, true},
     {2, 192, kLight, 96, 64, 6, 3, true},
     {2, 256, kMost, 64, 64, 8, 4, true},
 };

@@ -279,3 +279,26 @@ tile.func @slice(%x: !tile.view<?x64xf32>, %y: !tile.view<?x64xf32>, %from: i64,
   tile.store %t, %y[%c0, %c0] dims [1] : tensor<32xf32, #lanes>, !tile.view<?x64xf32>
   tile.return
 }
+
+// Of a tile that begins inside of rows that are whole tiles nothing is checked, nor of what else it begins at; of rows that
+// are multiples of less each element is.
+// CHECK-LABEL: llvm.func @inside(
+// CHECK-NOT: arith.cmpi
+// CHECK: ld.global.b32
+// CHECK: arith.cmpi ult
+// CHECK: ld.global.b32
+// CHECK: llvm.return
+tile.func @inside(%x: !tile.view<?x?xf32> {tile.name = "x"},
+    %y: !tile.view<?x?xf32> {tile.name = "y", tile.workspace = [["x", 0], ["x", 1, 1, 64]]},
+    %z: !tile.view<?x?xf32> {tile.name = "z", tile.workspace = [["x", 0], ["x", 1, 1, 16]]},
+    %o: !tile.view<64xf32> {tile.name = "o", tile.output}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 32)> sizes [0, 0, 0, 1] attributes {tile.warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %i = arith.muli %t, %c32 : index
+  %u = tile.load %y[%b, %i] dims [1] inside : !tile.view<?x?xf32> -> tensor<32xf32, #lanes>
+  %v = tile.load %z[%b, %i] dims [1] inside : !tile.view<?x?xf32> -> tensor<32xf32, #lanes>
+  %w = arith.addf %u, %v : tensor<32xf32, #lanes>
+  tile.store %w, %o[%c0] dims [0] : tensor<32xf32, #lanes>, !tile.view<64xf32>
+  tile.return
+}

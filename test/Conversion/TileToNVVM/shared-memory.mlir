@@ -38,12 +38,11 @@
 // CHECK-NOT: arith.trunci
 // CHECK: arith.xori
 // CHECK: %[[TO:.*]] = arith.addi %[[AT]],
-// CHECK: %[[IN:.*]] = arith.cmpi ult, %{{.*}}, %[[LAST]] : i32
-// CHECK: %[[BYTES:.*]] = arith.select %[[IN]], %{{.*}}, %{{.*}} : i32
-// CHECK: "@$3 cp.async.cg.shared.global [$0+0], [$1+0], 16, $2;", "r,l,r,b" %[[TO]], %{{.*}}, %[[BYTES]],
-// CHECK: [$0+2048], [$1+0], 16, $2;", "r,l,r,b" %[[TO]],
-// CHECK: [$0+4096], [$1+0], 16, $2;", "r,l,r,b" %[[TO]],
-// CHECK: [$0+6144], [$1+0], 16, $2;", "r,l,r,b" %[[TO]],
+// CHECK: %[[IGNORED:.*]] = arith.cmpi uge, %{{.*}}, %[[LAST]] : i32
+// CHECK: "@$3 cp.async.cg.shared.global [$0+0], [$1+0], 16, $2;", "r,l,b,b" %[[TO]], %{{.*}}, %[[IGNORED]],
+// CHECK: [$0+2048], [$1+0], 16, $2;", "r,l,b,b" %[[TO]],
+// CHECK: [$0+4096], [$1+0], 16, $2;", "r,l,b,b" %[[TO]],
+// CHECK: [$0+6144], [$1+0], 16, $2;", "r,l,b,b" %[[TO]],
 // CHECK-NOT: cp.async.cg
 // CHECK: nvvm.cp.async.commit.group
 // CHECK: nvvm.cp.async.wait.group 0
@@ -67,9 +66,9 @@ tile.func @rings(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %m: !tile.vie
 // 32 rows of 3 panels of 4 chunks by 128 threads: each has the same row and chunk of every panel, by one address and one
 // range; panels are 32 columns, 64 bytes, apart in memory, and 2048 bytes in the slot.
 // CHECK-LABEL: llvm.func @panels(
-// CHECK: "@$3 cp.async.cg.shared.global [$0+0], [$1+0], 16, $2;", "r,l,r,b" %[[TO:.*]], %[[FROM:.*]], %[[BYTES:.*]], %{{.*}} :
-// CHECK: [$0+2048], [$1+64], 16, $2;", "r,l,r,b" %[[TO]], %[[FROM]], %[[BYTES]],
-// CHECK: [$0+4096], [$1+128], 16, $2;", "r,l,r,b" %[[TO]], %[[FROM]], %[[BYTES]],
+// CHECK: "@$3 cp.async.cg.shared.global [$0+0], [$1+0], 16, $2;", "r,l,b,b" %[[TO:.*]], %[[FROM:.*]], %[[IGNORED:.*]], %{{.*}} :
+// CHECK: [$0+2048], [$1+64], 16, $2;", "r,l,b,b" %[[TO]], %[[FROM]], %[[IGNORED]],
+// CHECK: [$0+4096], [$1+128], 16, $2;", "r,l,b,b" %[[TO]], %[[FROM]], %[[IGNORED]],
 // CHECK-NOT: cp.async.cg
 tile.func @panels(%x: !tile.view<?x96xf16> {tile.align = 16 : i64}, %i: index)
     grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {

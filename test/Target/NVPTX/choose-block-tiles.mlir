@@ -88,12 +88,13 @@ func.func @narrow(%x: tensor<?x8x?x48xbf16>, %y: tensor<?x8x?x48xbf16>) -> tenso
 
 // Blocks of keys that add to rows, too: asynchronous products where registers hold them.
 // RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles=target=sm_90a | FileCheck %s --check-prefix=FUSED
-// RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles="target=sm_90a aligned=false" | FileCheck %s --check-prefix=FUSEDSYNC
-// RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=FUSEDSYNC
+// RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles="target=sm_90a aligned=false" | FileCheck %s --check-prefixes=FUSEDSYNC,FUSEDUNA
+// RUN: fa-opt %s --fa-rewrite-pairwise=form=fused --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefixes=FUSEDSYNC,FUSEDLIGHT
 // FUSED: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // FUSED: fa.map_blocks @both_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 128 : i64, rows = 64 : i64, warps = 8 : i64}
 // Two warps have the same keys, and half of the columns each; two blocks of four are on an SM.
-// FUSEDSYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 64 : i64, warps = 4 : i64}
+// FUSEDUNA: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 64 : i64, warps = 4 : i64}
+// FUSEDLIGHT: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 128 : i64, warps = 4 : i64}
 // FUSEDSYNC: fa.map_blocks @both_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 64 : i64, warps = 4 : i64}
 func.func @both(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>) -> (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>) {
   %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {

@@ -312,10 +312,9 @@ int64_t tile::divisorOf(Value value, int64_t depth) {
   return 1;
 }
 
-int64_t tile::divisorOfRows(Value view) {
-  int64_t rows = cast<ViewType>(view.getType()).getRank() - 2;
+int64_t tile::divisorOfSize(Value view, int64_t dim) {
   if (auto slice = view.getDefiningOp<SliceOp>();
-      slice && static_cast<int64_t>(slice.getDim()) == rows)
+      slice && static_cast<int64_t>(slice.getDim()) == dim)
     return divisorOf(slice.getSize());
   // [name, dimension, divisor, multiple]
   constexpr size_t kMultiple = 3;
@@ -325,22 +324,35 @@ int64_t tile::divisorOfRows(Value view) {
       func && argument.getArgNumber() < func.getNumLaunchArguments()
           ? func.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), TileDialect::kWorkspaceAttr)
           : ArrayAttr();
-  auto parts = sizes && rows >= 0 && rows < static_cast<int64_t>(sizes.size())
-                   ? dyn_cast<ArrayAttr>(sizes[rows])
+  auto parts = sizes && dim >= 0 && dim < static_cast<int64_t>(sizes.size())
+                   ? dyn_cast<ArrayAttr>(sizes[dim])
                    : ArrayAttr();
   return parts && parts.size() > kMultiple ? cast<IntegerAttr>(parts[kMultiple]).getInt() : 1;
 }
 
-bool tile::isInRange(AccumulateOp op) {
-  ViewType view = op.getDestination().getType();
-  if (!op.getInside() || !view.getOrder())
+/// Return whether a tile that begins inside of a view ends in it.
+static bool endsInside(Value view, ValueRange indices, ArrayRef<int64_t> dims, Type tile) {
+  auto type = dyn_cast<ViewType>(view.getType());
+  if (!type || !isa<RankedTensorType>(tile))
     return false;
-  auto type = cast<RankedTensorType>(op.getValue().getType());
-  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-  std::optional<int64_t> column = getConstantIntValue(op.getIndices().back());
-  return divisorOfRows(op.getDestination()) % rows == 0 &&
-         divisorOf(op.getIndices().drop_back().back()) % rows == 0 && column &&
-         *column + columns <= view.getShape().back();
+  return llvm::all_of(llvm::zip_equal(dims, cast<RankedTensorType>(tile).getShape()), [&](auto of) {
+    auto [dim, size] = of;
+    std::optional<int64_t> at = getConstantIntValue(indices[dim]);
+    int64_t end = type.getShape()[dim];
+    if (at && !ShapedType::isDynamic(end))
+      return *at + size <= end;
+    return divisorOfSize(view, dim) % size == 0 && divisorOf(indices[dim]) % size == 0;
+  });
+}
+
+bool tile::isInRange(LoadOp op) {
+  return op.getInside() &&
+         endsInside(op.getSource(), op.getIndices(), op.getDims(), op.getResult().getType());
+}
+
+bool tile::isInRange(AccumulateOp op) {
+  return op.getInside() &&
+         endsInside(op.getDestination(), op.getIndices(), op.getDims(), op.getValue().getType());
 }
 
 bool tile::isNonNegative(Value value, int64_t depth) {

@@ -182,9 +182,24 @@ LogicalResult SliceOp::verify() {
   return success();
 }
 
+/// Check that constant indices are in range of what has a static size.
+static LogicalResult verifyInside(Operation *op, StringRef constraint, Type source,
+                                  OperandRange indices) {
+  auto view = dyn_cast<ViewType>(source);
+  ArrayRef<int64_t> shape = view ? view.getShape() : cast<ShapedType>(source).getShape();
+  for (auto [index, size] : llvm::zip_equal(indices, shape))
+    if (std::optional<int64_t> at = getConstantIntValue(index);
+        at && (*at < 0 || (!ShapedType::isDynamic(size) && *at >= size)))
+      return op->emitOpError() << "(" << constraint << ") begins at " << *at
+                               << ", which is not inside of " << source << "; leave 'inside' out";
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
   Type source = getSource().getType(), tile = getResult().getType();
   if (failed(verifyAccess(*this, source, getIndices().size(), getDims(), tile)))
+    return failure();
+  if (getInside() && failed(verifyInside(*this, "load_c5", source, getIndices())))
     return failure();
   return verifyBoxes(*this, source, getDims(), tile);
 }
@@ -282,11 +297,8 @@ LogicalResult AccumulateOp::verify() {
                          << " and " << view;
   if (failed(verifyBoxes(*this, view, getDims(), getValue().getType())))
     return failure();
-  for (auto [index, size] : llvm::zip_equal(getIndices(), view.getShape()))
-    if (std::optional<int64_t> at = getConstantIntValue(index);
-        getInside() && at && (*at < 0 || (!ShapedType::isDynamic(size) && *at >= size)))
-      return emitOpError() << "(accumulate_c6) begins at " << *at << ", which is not inside of "
-                           << view << "; leave 'inside' out";
+  if (getInside() && failed(verifyInside(*this, "accumulate_c6", view, getIndices())))
+    return failure();
   if (!getStaging())
     return success();
   RingType ring = getStaging().getType();

@@ -196,6 +196,15 @@ func.func @accumulate_c3(%x: !tile.view<?xbf16>, %v: tensor<8xbf16>, %i: index) 
 
 // -----
 
+func.func @load_c5(%x: !tile.view<8x8xf32>, %i: index) {
+  %c8 = arith.constant 8 : index
+  // expected-error @+1 {{(load_c5) begins at 8, which is not inside of '!tile.view<8x8xf32>'; leave 'inside' out}}
+  %v = tile.load %x[%c8, %i] dims [1] inside : !tile.view<8x8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @accumulate_c6(%x: !tile.view<8x8xf32>, %v: tensor<8xf32>, %i: index) {
   %c8 = arith.constant 8 : index
   // expected-error @+1 {{(accumulate_c6) begins at 8, which is not inside of '!tile.view<8x8xf32>'; leave 'inside' out}}

@@ -26,6 +26,7 @@ class ImplicitLocOpBuilder;
 
 namespace mlir::tile {
 class AccumulateOp;
+class LoadOp;
 
 /// Inclusive; never wider than [-2^62, 2^62], so that sums of two do not overflow.
 struct Interval {
@@ -55,12 +56,14 @@ private:
 /// which rows of tiles are made; that one for 0.
 int64_t divisorOf(Value value, int64_t depth = 16);
 
-/// Return a number that divides the rows of a view, its last dimension but one: those of a slice,
-/// or of a workspace; 1 where none is known.
-int64_t divisorOfRows(Value view);
+/// Return a number that divides a size of a view: of a slice, or of a workspace; 1 where none is
+/// known.
+int64_t divisorOfSize(Value view, int64_t dim);
 
-/// Return whether all of a tile that is added is in range, so that nothing of it is checked: it
-/// begins inside of memory in boxes, whose rows are a multiple of its own, as its first row is.
+/// Return whether all of a tile that is loaded, or added, is in range, so that nothing of it is
+/// checked: it begins inside of the view, whose sizes are multiples of its own, as its first
+/// indices are.
+bool isInRange(LoadOp op);
 bool isInRange(AccumulateOp op);
 
 /// Return whether an index is never negative, seen up to `depth` ops away; sums and

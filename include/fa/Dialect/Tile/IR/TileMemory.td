@@ -90,6 +90,9 @@ def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<MemoryEffectsOpInte
     source in its own dimension r. Without dims the result is one element.
     An element with any index out of range reads 0 (false for i1).
 
+    With `inside` the tile begins in the source. Where sizes of that, those of a workspace or a slice,
+    are multiples of the tile's as its first indices are, all of it is in range, and nothing is checked.
+
     Loads and stores of one view take effect in program order within an
     work tile; different arguments are assumed not to overlap.
 
@@ -100,9 +103,10 @@ def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<MemoryEffectsOpInte
     - (C4) Of a view with an order, whole boxes: `dims` are the last two dimensions, and sizes of
       the tile multiples of a box's. So are the indices there, which nothing verifies but the
       interpreter.
+    - (C5) With `inside`, each index is in range.
 
-    Reads memory (of a view). Created by the rewrites of `fa` and by hand;
-    becomes copies in the conversions to a target.
+    Reads memory (of a view). Created by the rewrites of `fa` and by hand, `inside` by
+    `tile-order-workspaces`; becomes copies in the conversions to a target.
 
     Example:
 
@@ -112,10 +116,10 @@ def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<MemoryEffectsOpInte
     ```
   }];
   let arguments = (ins Tile_Source:$source, Variadic<Index>:$indices,
-    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims);
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims, UnitAttr:$inside);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $source `[` $indices `]` (`dims` $dims^)? attr-dict `:` type($source) `->` type($result)
+    $source `[` $indices `]` (`dims` $dims^)? (`inside` $inside^)? attr-dict `:` type($source) `->` type($result)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -239,8 +243,8 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments,
     - (C6) With `inside`, each index is in range.
 
     Reads and writes memory. Created by `fa-rewrite-pairwise` and by hand; the destination is
-    set to 0 by an earlier kernel, and `tile-order-workspaces` gives it an order and such rows. `tile-stage-accumulates` adds `through`, which
-    `tile-lower-rings` expands.
+    set to 0 by an earlier kernel, and `tile-order-workspaces` gives it an order and such rows.
+    `tile-stage-accumulates` adds `through`, which `tile-lower-rings` expands.
 
     Example:
 

@@ -14,9 +14,11 @@
 //   2. check that all that touches them, or slices of their rows, is loads, stores and additions of
 //      whole boxes;
 //   3. say the order in the type of each, and round the rows up in its size: to boxes, and to
-//      the tiles that are added inside of it.
+//      the tiles that are added inside of it;
+//   4. round up the rows of workspaces that are read at those rows, to the tiles that are stored
+//      there: what is read of them is inside, too, and written.
 //
-// Rejects: nothing; a workspace that is used otherwise stays row by row.
+// Rejects: nothing; a workspace that is used otherwise stays as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +49,7 @@ struct OrderWorkspaces : tile::impl::TileOrderWorkspacesBase<OrderWorkspaces> {
 
   void runOnOperation() override;
   std::string whyNot(const Memory &memory, OrderAttr order);
+  void readInside(const Memory &memory);
 };
 
 } // namespace
@@ -62,6 +65,14 @@ static AccumulateOp findAddition(Operation *user) {
       if (AccumulateOp added = findAddition(inner))
         return added;
   return dyn_cast<AccumulateOp>(user);
+}
+
+static bool isInGrid(BlockArgument view) {
+  ArrayRef<int64_t> sizes = funcOf(view).getSizes();
+  for (size_t i = 0; i < sizes.size(); i += 2)
+    if (sizes[i] == view.getArgNumber())
+      return true;
+  return false;
 }
 
 static bool isFactor(LoadOp load) {
@@ -121,12 +132,11 @@ std::string OrderWorkspaces::whyNot(const Memory &memory, OrderAttr order) {
       return "its columns are no whole boxes";
     if (!ShapedType::isDynamic(type.getShape()[type.getRank() - 2]))
       return "its rows are a static number";
-    int64_t multiple = divisorOfRows(view);
+    int64_t multiple = divisorOfSize(view, type.getRank() - 2);
     if (multiple != 1 && multiple % order.getRows() != 0)
       return "its rows are no whole boxes";
-    for (size_t i = 0; i < func.getSizes().size(); i += 2)
-      if (func.getSizes()[i] == view.getArgNumber())
-        return "a grid takes its size";
+    if (isInGrid(view))
+      return "a grid takes its size";
     for (Operation *user : view.getUsers())
       if (std::string why = whyNotBoxes(user, view, order); !why.empty())
         return why;
@@ -171,6 +181,113 @@ static int64_t rowsOfAll(const Memory &memory, OrderAttr order) {
   return rows;
 }
 
+/// Return the sizes of a workspace along a dimension without what they are rounded up to.
+static ArrayRef<Attribute> sizeOf(Value view, int64_t dim) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto sizes = argument ? funcOf(argument).getArgAttrOfType<ArrayAttr>(argument.getArgNumber(),
+                                                                       TileDialect::kWorkspaceAttr)
+                        : ArrayAttr();
+  constexpr size_t kParts = 2; // [name, dimension]; a quotient is no number of rows
+  auto parts = sizes ? dyn_cast<ArrayAttr>(sizes[dim]) : ArrayAttr();
+  return parts ? parts.getValue().take_front(kParts) : ArrayRef<Attribute>();
+}
+
+/// Return whether rows of the load's workspace begin where those of a tile do that is added inside,
+/// to as many rows.
+static bool isBesideAddition(LoadOp load) {
+  int64_t dim = load.getDims().front();
+  auto isAt = [&](Operation &op) {
+    auto added = dyn_cast<AccumulateOp>(op);
+    if (!added || !added.getInside())
+      return false;
+    int64_t rows = added.getDims().front();
+    return added.getIndices()[rows] == load.getIndices()[dim] &&
+           sizeOf(added.getDestination(), rows) == sizeOf(load.getSource(), dim);
+  };
+  for (Operation *op = load; !isa<FuncOp>(op); op = op->getParentOp())
+    if (llvm::any_of(*op->getBlock(), isAt))
+      return true;
+  return false;
+}
+
+/// Return which size of a kernel's grid is that of rows of the workspace; none where the kernel
+/// may not have more blocks: it would take slices behind what they are of.
+static std::optional<size_t> sizeInGrid(BlockArgument view, int64_t dim) {
+  FuncOp func = funcOf(view);
+  ArrayRef<Attribute> rows = sizeOf(view, dim);
+  if (rows.size() < 2 ||
+      func.walk([](SliceOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return std::nullopt;
+  ArrayRef<int64_t> sizes = func.getSizes();
+  for (size_t i = 0; i < sizes.size(); i += 2) {
+    bool isOfTensor = func.getArgAttr(sizes[i], TileDialect::kNameAttr) == rows[0] &&
+                      sizes[i + 1] == cast<IntegerAttr>(rows[1]).getInt();
+    // Those of another workspace.
+    if (isOfTensor || sizeOf(func.getArgument(sizes[i]), sizes[i + 1]) == rows)
+      return i;
+  }
+  return std::nullopt;
+}
+
+/// Let blocks write all of the rows that a workspace's are rounded up to.
+static void setSizeInGrid(BlockArgument view, int64_t dim, size_t size) {
+  SmallVector<int64_t> sizes(funcOf(view).getSizes());
+  sizes[size] = view.getArgNumber();
+  sizes[size + 1] = dim;
+  funcOf(view).setSizes(sizes);
+}
+
+/// Let loads of a workspace's rows be inside where an addition at the same rows is.
+void OrderWorkspaces::readInside(const Memory &memory) {
+  SmallVector<LoadOp> inside;
+  llvm::MapVector<BlockArgument, size_t> written;
+  int64_t last = cast<ViewType>(memory.front().getType()).getRank() - 1, multiple = 1;
+  for (BlockArgument view : memory) {
+    if (isInGrid(view) || divisorOfSize(view, last) != 1)
+      return;
+    for (Operation *user : view.getUsers()) {
+      auto store = dyn_cast<StoreOp>(user);
+      auto load = dyn_cast<LoadOp>(user);
+      Value tile = store ? store.getValue() : load ? load.getResult() : Value();
+      ArrayRef<int64_t> dims = store  ? store.getDims()
+                               : load ? load.getDims()
+                                      : ArrayRef<int64_t>();
+      if (!tile || dims != ArrayRef(last))
+        return;
+      bool isRead = load && isBesideAddition(load);
+      Value row = store ? store.getIndices()[last] : load.getIndices()[last];
+      int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
+      std::optional<size_t> size = store ? sizeInGrid(view, last) : std::nullopt;
+      if (((isRead || store) && divisorOf(row) % rows != 0) || (store && !size))
+        return;
+      if (isRead)
+        inside.push_back(load);
+      multiple = std::lcm(multiple, isRead || store ? rows : 1);
+      if (!size)
+        continue;
+      written[view] = *size;
+      ArrayRef<int64_t> sizes = funcOf(view).getSizes();
+      Value other = funcOf(view).getArgument(sizes[*size]);
+      multiple = std::lcm(multiple, divisorOfSize(other, sizes[*size + 1]));
+    }
+  }
+  if (written.empty() || inside.empty())
+    return;
+  for (BlockArgument view : memory) {
+    FuncOp func = funcOf(view);
+    unsigned i = view.getArgNumber();
+    auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
+    func.setArgAttr(i, TileDialect::kWorkspaceAttr, roundedUp(sizes, last, multiple));
+  }
+  for (auto [view, size] : written)
+    setSizeInGrid(view, last, size);
+  for (LoadOp load : inside)
+    load.setInside(true);
+  fa::remarkPassed(*this, inside.front().getLoc(), "order")
+      << fa::decision("rows of a workspace are multiples of {0}", multiple)
+      << remark::reason("what is read of them beside an addition is all in range");
+}
+
 void OrderWorkspaces::runOnOperation() {
   if (!llvm::is_contained({1, 2, 4}, width.getValue())) {
     getOperation().emitError() << "width must be 1, 2 or 4, got " << width.getValue();
@@ -191,8 +308,12 @@ void OrderWorkspaces::runOnOperation() {
       for (Operation *user : view.getUsers())
         if (AccumulateOp op = findAddition(user); op && !added)
           added = op;
-    if (!added)
+    if (!added) {
+      // Elsewhere rows come by TMA.
+      if (order.getWidth() == 1)
+        readInside(memory);
       continue;
+    }
     std::string why = whyNot(memory, order);
     if (!why.empty()) {
       fa::remarkMissed(*this, added.getLoc(), "order")
@@ -207,11 +328,15 @@ void OrderWorkspaces::runOnOperation() {
       setOrder(view, order);
       // Those that are multiples of something are multiples of boxes.
       if (auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
-          divisorOfRows(view) == 1)
+          divisorOfSize(view, type.getRank() - 2) == 1)
         func.setArgAttr(i, TileDialect::kWorkspaceAttr, roundedUp(sizes, type.getRank() - 2, rows));
       SmallVector<Type> inputs(func.getArgumentTypes());
       inputs[i] = view.getType();
       func.setFunctionType(FunctionType::get(&getContext(), inputs, func.getResultTypes()));
+      bool isWritten = llvm::any_of(view.getUsers(), llvm::IsaPred<StoreOp>);
+      if (std::optional<size_t> size = sizeInGrid(view, type.getRank() - 2);
+          size && isWritten && rows > order.getRows())
+        setSizeInGrid(view, type.getRank() - 2, *size);
     }
     fa::remarkPassed(*this, added.getLoc(), "order")
         << fa::decision("sums in memory lie in boxes of {0}x{1}, {2} elements of a lane side by "
