@@ -240,6 +240,7 @@ private:
   Value uniform(Value value);
   /// Return whether an index is in range; null where that is known.
   Value inRange(Value index, Value size);
+  Value countFrom(Value start, Value size, int64_t most);
   Value both(Value a, Value b);
   Value elementAddress(const ViewParts &view, ArrayRef<Value> indices);
 

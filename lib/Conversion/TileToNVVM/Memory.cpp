@@ -42,6 +42,15 @@ Value Emitter::inRange(Value index, Value size) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, size);
 }
 
+/// Emit how many of `most` indices from a start on are in range: a few numbers of 64 bits once, and
+/// comparisons of 32 for each index.
+Value Emitter::countFrom(Value start, Value size, int64_t most) {
+  Value count = arith::SubIOp::create(b, size, start);
+  count = arith::MaxSIOp::create(b, count, i64(0));
+  count = arith::MinSIOp::create(b, count, i64(most));
+  return arith::TruncIOp::create(b, b.getI32Type(), count);
+}
+
 Value Emitter::elementAddress(const ViewParts &view, ArrayRef<Value> indices) {
   Value offset;
   for (auto [index, stride] : llvm::zip_equal(indices, view.strides)) {
@@ -176,18 +185,35 @@ static int64_t accessWidth(const ViewParts &view, ArrayRef<Value> starts, ArrayR
   return width;
 }
 
-bool fa::nvvm::isWhole(Value start, Value size, const Layout &layout, unsigned dim) {
+/// Return the greatest offset of a layout along a dimension.
+static int64_t lastOffset(const Layout &layout, unsigned dim) {
   int64_t last = 0;
   for (ArrayRef<tile::Mode> modes : {layout.getReg(), layout.getLane(), layout.getWarp()})
     for (const tile::Mode &mode : modes)
       last += (mode.extent - 1) * mode.strides[dim];
+  return last;
+}
+
+bool fa::nvvm::isWhole(Value start, Value size, const Layout &layout, unsigned dim) {
+  int64_t last = lastOffset(layout, dim);
   std::optional<int64_t> from = constant(start), to = constant(size);
   return from && to && *from >= 0 && *from + last < *to;
+}
+
+/// Return how many places along a dimension a thread has registers at.
+static int64_t numSteps(const Layout &layout, unsigned dim) {
+  llvm::SmallDenseSet<int64_t> steps;
+  for (int64_t r = 0; r < layout.numRegs(); ++r)
+    steps.insert(layout.offsetOfReg(r)[dim]);
+  return steps.size();
 }
 
 LogicalResult Emitter::forEachAccess(const ViewParts &view, OperandRange indices,
                                      ArrayRef<int64_t> dims, const Layout &layout, Value predicate,
                                      AccessFn body, bool isInRange) {
+  // Of matrices it is less to count those in range first; of vectors that takes registers from
+  // others.
+  constexpr int64_t kSteps = 4;
   SmallVector<Value> starts;
   for (Value index : indices)
     starts.push_back(get(index));
@@ -195,11 +221,18 @@ LogicalResult Emitter::forEachAccess(const ViewParts &view, OperandRange indices
     return forEachInBoxes(view, starts, dims, layout, predicate, body, isInRange);
   int64_t width = accessWidth(view, starts, dims, layout);
   SmallVector<bool> whole;
-  for (auto [k, dim] : llvm::enumerate(dims))
-    whole.push_back(isWhole(starts[dim], view.sizes[dim], layout, k));
-  for (auto [k, dim] : llvm::enumerate(dims))
-    starts[dim] =
-        b.createOrFold<arith::AddIOp>(starts[dim], toI64(pinToUse(threadOffset(layout, k))));
+  SmallVector<Value> rests;
+  for (auto [k, dim] : llvm::enumerate(dims)) {
+    whole.push_back(isInRange || isWhole(starts[dim], view.sizes[dim], layout, k));
+    Value offset = pinToUse(threadOffset(layout, k));
+    Value rest;
+    if (dims.size() > 1 && !whole.back() && numSteps(layout, k) >= kSteps &&
+        tile::isNonNegative(indices[dim]))
+      rest = arith::SubIOp::create(
+          b, countFrom(starts[dim], view.sizes[dim], lastOffset(layout, k) + 1), offset);
+    rests.push_back(rest);
+    starts[dim] = b.createOrFold<arith::AddIOp>(starts[dim], toI64(offset));
+  }
   for (int64_t d = 0; d < static_cast<int64_t>(starts.size()) && !isInRange; ++d)
     if (!llvm::is_contained(dims, d))
       predicate = both(predicate, inRange(starts[d], view.sizes[d]));
@@ -222,7 +255,10 @@ LogicalResult Emitter::forEachAccess(const ViewParts &view, OperandRange indices
           index = b.createOrFold<arith::AddIOp>(index, i64(offset[k]));
           it->second.distance = b.createOrFold<arith::MulIOp>(view.strides[dim], i64(offset[k]));
         }
-        if (!isInRange && !whole[k])
+        if (rests[k])
+          it->second.inRange =
+              arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, rests[k], i32(offset[k]));
+        else if (!whole[k])
           it->second.inRange = inRange(index, view.sizes[dim]);
       }
       mine = both(mine, it->second.inRange);

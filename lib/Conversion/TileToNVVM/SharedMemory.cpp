@@ -165,15 +165,11 @@ Emitter::ChunkCopy Emitter::startCopy(tile::CopyOp op) {
                slot.getShape().back() % copy.chunks.elements == 0;
   if (flat)
     return copy;
-  auto clamped = [&](Value row) -> Value {
-    row = arith::MaxSIOp::create(b, row, i64(0));
-    row = arith::MinSIOp::create(b, row, i64(slot.getShape()[0]));
-    return arith::TruncIOp::create(b, b.getI32Type(), row);
-  };
+  int64_t rows = slot.getShape()[0];
   Value first = copy.starts[copy.rowDim];
-  copy.lastRow = clamped(arith::SubIOp::create(b, copy.view.sizes[copy.rowDim], first));
+  copy.lastRow = countFrom(first, copy.view.sizes[copy.rowDim], rows);
   if (!tile::isNonNegative(op.getIndices()[copy.rowDim]))
-    copy.firstRow = clamped(arith::SubIOp::create(b, i64(0), first));
+    copy.firstRow = countFrom(first, i64(0), rows);
   return copy;
 }
 

@@ -43,6 +43,8 @@ def evaluate(op, x):
         return (x[0] & mask) * (x[1] & mask)
     if kind in ("add", "sub", "mul"):
         return {"add": x[0] + x[1], "sub": x[0] - x[1], "mul": x[0] * x[1]}[kind] & mask
+    if kind in ("min", "max"):
+        return {"min": min, "max": max}[kind](sign(v & mask, bits) if ".s" in op else v & mask for v in x) & mask
     if kind == "mad":
         return (x[0] * x[1] + x[2]) & mask
     if kind in ("and", "or", "xor"):
