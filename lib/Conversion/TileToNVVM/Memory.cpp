@@ -42,8 +42,8 @@ Value Emitter::inRange(Value index, Value size) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, size);
 }
 
-/// Emit how many of `most` indices from a start on are in range: a few numbers of 64 bits once, and
-/// comparisons of 32 for each index.
+/// Emit how many of `most` indices from a start on are less than a size: a few numbers of 64 bits
+/// once, and comparisons of 32 for each index.
 Value Emitter::countFrom(Value start, Value size, int64_t most) {
   Value count = arith::SubIOp::create(b, size, start);
   count = arith::MaxSIOp::create(b, count, i64(0));

@@ -302,3 +302,24 @@ tile.func @inside(%x: !tile.view<?x?xf32> {tile.name = "x"},
   tile.store %w, %o[%c0] dims [0] : tensor<32xf32, #lanes>, !tile.view<64xf32>
   tile.return
 }
+
+// What of a matrix that begins at no negative row is in range is counted once, in 64 bits, and compared in 32 for each row.
+// CHECK-LABEL: llvm.func @counted(
+// CHECK-SAME: %{{[a-z0-9]*}}: !llvm.ptr<1>, %[[ROWS:[a-z0-9]*]]: i64
+// CHECK: %[[LEFT:.*]] = arith.subi %[[ROWS]], %{{.*}} : i64
+// CHECK: %[[SOME:.*]] = arith.maxsi %[[LEFT]], %{{.*}} : i64
+// CHECK: %[[MOST:.*]] = arith.minsi %[[SOME]], %{{.*}} : i64
+// CHECK: %[[COUNT:.*]] = arith.trunci %[[MOST]] : i64 to i32
+// CHECK: %[[REST:.*]] = arith.subi %[[COUNT]], %{{.*}} : i32
+// CHECK: arith.cmpi sgt, %[[REST]], %{{.*}} : i32
+// CHECK: arith.cmpi sgt, %[[REST]], %{{.*}} : i32
+#turned = #tile.frag<reg = [(4, 8, 0)], lane = [(8, 1, 0), (4, 0, 1)], warp = [(2, 0, 4)]>
+tile.func @counted(%x: !tile.view<?x?xf32>, %y: !tile.view<?x?xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] attributes {tile.warps = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %i = arith.muli %t, %c32 : index
+  %u = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x?xf32> -> tensor<32x8xf32, #turned>
+  tile.store %u, %y[%i, %c0] dims [0, 1] : tensor<32x8xf32, #turned>, !tile.view<?x?xf32>
+  tile.return
+}

@@ -62,7 +62,7 @@ int64_t divisorOfSize(Value view, int64_t dim);
 
 /// Return whether all of a tile that is loaded, or added, is in range, so that nothing of it is
 /// checked: it begins inside of the view, whose sizes are multiples of its own, as its first
-/// indices are.
+/// indices are, or both are constants.
 bool isInRange(LoadOp op);
 bool isInRange(AccumulateOp op);
 

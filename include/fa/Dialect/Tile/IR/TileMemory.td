@@ -225,9 +225,9 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments,
     to one element: each addition is atomic, in any order, so sums may differ in their last bits
     from one launch to the next.
 
-    With `inside` the tile begins in the destination. Where that has an order, and its rows, those of
-    a workspace or a slice, are a multiple of the tile's as its first row is, all of it is in range,
-    and nothing is checked: so additions stand beside products, not in a branch of their own.
+    With `inside` the tile begins in the destination. Where sizes of that, those of a workspace or a
+    slice, are multiples of the tile's as its first indices are, all of it is in range, and nothing
+    is checked: so additions stand beside products, not in a branch of their own.
 
     With `through`, each warp writes its part to the ring's next slot and one bulk reduction adds it to
     memory while the warp goes on: the part is contiguous in both, for the destination has an

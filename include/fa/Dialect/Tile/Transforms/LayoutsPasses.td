@@ -23,7 +23,10 @@ def TileOrderWorkspaces : Pass<"tile-order-workspaces", "::mlir::ModuleOp"> {
     workspace that `tile.accumulate` adds to gets an order (`#tile.order`: boxes of 16x8) in the
     type of each kernel's view of it, and its rows are rounded up to boxes. `width` elements of a
     lane lie side by side: 1 where each register is added by itself, 4 where lanes move 16 bytes. At
-    1 rows are multiples of those of tiles that are added `inside`, too.
+    1 rows are multiples of those of tiles that are added `inside`, too. So are rows of vectors that
+    are read at the same rows, such as LSE: their loads are `inside`, and nothing of them is
+    checked. The grid of a kernel that stores such rows takes their size, so that all are written,
+    unless it takes slices.
 
     Where something else than loads, stores and additions of whole boxes, or slices of whole boxes'
     rows for these, touches the workspace, it stays row by row, with a remark.
@@ -32,7 +35,7 @@ def TileOrderWorkspaces : Pass<"tile-order-workspaces", "::mlir::ModuleOp"> {
 
     Numerics: exact.
 
-    Example (`test/Dialect/Tile/Transforms/Layouts/order-workspaces.mlir`):
+    Example (`test/Dialect/Tile/Transforms/Layouts/order-workspaces.mlir`, and `order-workspaces-inside.mlir`):
 
     ```mlir
     tile.accumulate %t, %sums[%b, %i, %c0] dims [1, 2] : tensor<32x64xf32>, !tile.view<?x?x64xf32, #order>

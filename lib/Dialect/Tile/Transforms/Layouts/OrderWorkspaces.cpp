@@ -15,8 +15,11 @@
 //      whole boxes;
 //   3. say the order in the type of each, and round the rows up in its size: to boxes, and to
 //      the tiles that are added inside of it;
-//   4. round up the rows of workspaces that are read at those rows, to the tiles that are stored
-//      there: what is read of them is inside, too, and written.
+//   4. round up the rows of workspaces that are read where such tiles are added, to the tiles that
+//      are read and stored: what is read of them is inside, too.
+//
+// Where rows are rounded up to tiles, the grid of the kernel that stores them takes that size, so
+// that all of them are written.
 //
 // Rejects: nothing; a workspace that is used otherwise stays as it is.
 //
@@ -181,28 +184,37 @@ static int64_t rowsOfAll(const Memory &memory, OrderAttr order) {
   return rows;
 }
 
-/// Return the sizes of a workspace along a dimension without what they are rounded up to.
+/// Return which size of a tensor, [name, dimension], that of a workspace is, whatever it is rounded
+/// up to; nothing where it is a quotient or a sum.
 static ArrayRef<Attribute> sizeOf(Value view, int64_t dim) {
   auto argument = dyn_cast<BlockArgument>(view);
   auto sizes = argument ? funcOf(argument).getArgAttrOfType<ArrayAttr>(argument.getArgNumber(),
                                                                        TileDialect::kWorkspaceAttr)
                         : ArrayAttr();
-  constexpr size_t kParts = 2; // [name, dimension]; a quotient is no number of rows
-  auto parts = sizes ? dyn_cast<ArrayAttr>(sizes[dim]) : ArrayAttr();
-  return parts ? parts.getValue().take_front(kParts) : ArrayRef<Attribute>();
+  auto parts = sizes && dim < static_cast<int64_t>(sizes.size()) ? dyn_cast<ArrayAttr>(sizes[dim])
+                                                                 : ArrayAttr();
+  // [name, dimension, divisor, multiple]
+  constexpr size_t kParts = 4, kDivisor = 2;
+  if (!parts || parts.size() > kParts ||
+      (parts.size() > kDivisor && cast<IntegerAttr>(parts[kDivisor]).getInt() != 1))
+    return {};
+  return parts.getValue().take_front(kDivisor);
 }
 
-/// Return whether rows of the load's workspace begin where those of a tile do that is added inside,
-/// to as many rows.
+/// Return whether the load's tile begins where one does that is added inside of memory of the same
+/// sizes, but for columns.
 static bool isBesideAddition(LoadOp load) {
-  int64_t dim = load.getDims().front();
   auto isAt = [&](Operation &op) {
     auto added = dyn_cast<AccumulateOp>(op);
-    if (!added || !added.getInside())
+    size_t rank = load.getIndices().size();
+    if (!added || !added.getInside() || added.getIndices().size() < rank ||
+        added.getDims().front() != load.getDims().front())
       return false;
-    int64_t rows = added.getDims().front();
-    return added.getIndices()[rows] == load.getIndices()[dim] &&
-           sizeOf(added.getDestination(), rows) == sizeOf(load.getSource(), dim);
+    return llvm::all_of(llvm::seq<size_t>(rank), [&](size_t dim) {
+      ArrayRef<Attribute> size = sizeOf(load.getSource(), dim);
+      return added.getIndices()[dim] == load.getIndices()[dim] && !size.empty() &&
+             sizeOf(added.getDestination(), dim) == size;
+    });
   };
   for (Operation *op = load; !isa<FuncOp>(op); op = op->getParentOp())
     if (llvm::any_of(*op->getBlock(), isAt))
@@ -215,8 +227,7 @@ static bool isBesideAddition(LoadOp load) {
 static std::optional<size_t> sizeInGrid(BlockArgument view, int64_t dim) {
   FuncOp func = funcOf(view);
   ArrayRef<Attribute> rows = sizeOf(view, dim);
-  if (rows.size() < 2 ||
-      func.walk([](SliceOp) { return WalkResult::interrupt(); }).wasInterrupted())
+  if (rows.empty() || func.walk([](SliceOp) { return WalkResult::interrupt(); }).wasInterrupted())
     return std::nullopt;
   ArrayRef<int64_t> sizes = func.getSizes();
   for (size_t i = 0; i < sizes.size(); i += 2) {
@@ -227,6 +238,12 @@ static std::optional<size_t> sizeInGrid(BlockArgument view, int64_t dim) {
       return i;
   }
   return std::nullopt;
+}
+
+/// Return what the size in the kernel's grid is a multiple of.
+static int64_t multipleInGrid(FuncOp func, size_t size) {
+  ArrayRef<int64_t> sizes = func.getSizes();
+  return divisorOfSize(func.getArgument(sizes[size]), sizes[size + 1]);
 }
 
 /// Let blocks write all of the rows that a workspace's are rounded up to.
@@ -266,9 +283,7 @@ void OrderWorkspaces::readInside(const Memory &memory) {
       if (!size)
         continue;
       written[view] = *size;
-      ArrayRef<int64_t> sizes = funcOf(view).getSizes();
-      Value other = funcOf(view).getArgument(sizes[*size]);
-      multiple = std::lcm(multiple, divisorOfSize(other, sizes[*size + 1]));
+      multiple = std::lcm(multiple, multipleInGrid(funcOf(view), *size));
     }
   }
   if (written.empty() || inside.empty())
@@ -321,6 +336,14 @@ void OrderWorkspaces::runOnOperation() {
       continue;
     }
     int64_t rows = rowsOfAll(memory, order);
+    llvm::MapVector<BlockArgument, size_t> written;
+    for (BlockArgument view : memory)
+      if (std::optional<size_t> size =
+              sizeInGrid(view, cast<ViewType>(view.getType()).getRank() - 2);
+          size && rows > order.getRows() && llvm::any_of(view.getUsers(), llvm::IsaPred<StoreOp>)) {
+        written[view] = *size;
+        rows = std::lcm(rows, multipleInGrid(funcOf(view), *size));
+      }
     for (BlockArgument view : memory) {
       FuncOp func = funcOf(view);
       unsigned i = view.getArgNumber();
@@ -333,10 +356,8 @@ void OrderWorkspaces::runOnOperation() {
       SmallVector<Type> inputs(func.getArgumentTypes());
       inputs[i] = view.getType();
       func.setFunctionType(FunctionType::get(&getContext(), inputs, func.getResultTypes()));
-      bool isWritten = llvm::any_of(view.getUsers(), llvm::IsaPred<StoreOp>);
-      if (std::optional<size_t> size = sizeInGrid(view, type.getRank() - 2);
-          size && isWritten && rows > order.getRows())
-        setSizeInGrid(view, type.getRank() - 2, *size);
+      if (auto size = written.find(view); size != written.end())
+        setSizeInGrid(view, type.getRank() - 2, size->second);
     }
     fa::remarkPassed(*this, added.getLoc(), "order")
         << fa::decision("sums in memory lie in boxes of {0}x{1}, {2} elements of a lane side by "

@@ -26,11 +26,12 @@ tile.func @rows(%x: !tile.view<?x?x64xf32> {tile.name = "x"},
   tile.return
 }
 
-// Loads at other rows, and before the addition's, are not.
+// Loads at other rows, or of another matrix, are not.
 // CHECK-LABEL: tile.func @sums
 // CHECK: tile.load %{{.*}} dims [1] inside : !tile.view<?x?xf32> -> tensor<64xf32>
 // CHECK: scf.if
 // CHECK-NEXT: tile.load %{{.*}} dims [1] inside : !tile.view<?x?xf32> -> tensor<64xf32>
+// CHECK: tile.load %{{.*}} dims [1] : !tile.view<?x?xf32> -> tensor<64xf32>
 // CHECK: tile.load %{{.*}} dims [1] : !tile.view<?x?xf32> -> tensor<64xf32>
 // WIDE-LABEL: tile.func @sums
 // WIDE-NOT: dims [1] inside
@@ -55,8 +56,10 @@ tile.func @sums(%x: !tile.view<?x?x64xf32> {tile.name = "x"},
     }
     %next = arith.addi %i, %c64 : index
     %z = tile.load %c[%b, %next] dims [1] : !tile.view<?x?xf32> -> tensor<64xf32>
+    %other = tile.load %a[%c0, %i] dims [1] : !tile.view<?x?xf32> -> tensor<64xf32>
     %s = arith.addf %v, %w : tensor<64xf32>
-    %t = arith.addf %s, %z : tensor<64xf32>
+    %r = arith.addf %other, %z : tensor<64xf32>
+    %t = arith.addf %s, %r : tensor<64xf32>
     %u = tile.broadcast %t dim 1 : tensor<64xf32> -> tensor<64x64xf32>
     tile.accumulate %u, %sums[%b, %i, %c0] dims [1, 2] inside : tensor<64x64xf32>, !tile.view<?x?x64xf32>
   }
@@ -92,5 +95,60 @@ tile.func @of_sliced(%x: !tile.view<?x64xf32> {tile.name = "x"},
   %v = tile.load %a[%i] dims [0] : !tile.view<?xf32> -> tensor<32xf32>
   %u = tile.broadcast %v dim 1 : tensor<32xf32> -> tensor<32x64xf32>
   tile.accumulate %u, %sums[%i, %c0] dims [0, 1] inside : tensor<32x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// One kernel writes rows of both: they are multiples of what both take. Quotients of rows are no rows.
+// CHECK-LABEL: tile.func @zero
+// CHECK-SAME: tile.name = "row", tile.output, tile.workspace = {{\[\[}}"x", 0, 1, 192]]
+// CHECK-SAME: tile.name = "few", tile.output, tile.workspace = {{\[\[}}"x", 0, 64]]
+// CHECK-SAME: tile.name = "sums", tile.output, tile.workspace = {{\[\[}}"x", 0, 1, 192], 64]
+// CHECK-SAME: sizes [3, 0]
+tile.func @zero(%x: !tile.view<?x64xf32> {tile.name = "x"},
+    %a: !tile.view<?xf32> {tile.name = "row", tile.output, tile.workspace = [["x", 0]]},
+    %few: !tile.view<?xf32> {tile.name = "few", tile.output, tile.workspace = [["x", 0, 64]]},
+    %sums: !tile.view<?x64xf32> {tile.name = "sums", tile.output, tile.workspace = [["x", 0], 64]},
+    %block: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.entry = "zero"} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %i = arith.muli %block, %c64 : index
+  %z = tile.broadcast %f0 : f32 -> tensor<64x64xf32>
+  %y = tile.broadcast %f0 : f32 -> tensor<64xf32>
+  tile.store %y, %a[%i] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.store %y, %few[%i] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.store %z, %sums[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.func @add
+// CHECK: tile.load %{{.*}} dims [0] inside : !tile.view<?xf32> -> tensor<96xf32>
+// CHECK: tile.load %{{.*}} dims [0] : !tile.view<?xf32> -> tensor<96xf32>
+tile.func @add(%x: !tile.view<?x64xf32> {tile.name = "x"},
+    %a: !tile.view<?xf32> {tile.name = "row", tile.workspace = [["x", 0]]},
+    %few: !tile.view<?xf32> {tile.name = "few", tile.workspace = [["x", 0, 64]]},
+    %sums: !tile.view<?x64xf32> {tile.name = "sums", tile.output, tile.workspace = [["x", 0], 64]},
+    %block: index) grid affine_map<()[s0] -> (s0 ceildiv 96)> sizes [0, 0] attributes {tile.entry = "zero"} {
+  %c0 = arith.constant 0 : index
+  %c96 = arith.constant 96 : index
+  %i = arith.muli %block, %c96 : index
+  %v = tile.load %a[%i] dims [0] : !tile.view<?xf32> -> tensor<96xf32>
+  %w = tile.load %few[%i] dims [0] : !tile.view<?xf32> -> tensor<96xf32>
+  %s = arith.addf %v, %w : tensor<96xf32>
+  %u = tile.broadcast %s dim 1 : tensor<96xf32> -> tensor<96x64xf32>
+  tile.accumulate %u, %sums[%i, %c0] dims [0, 1] inside : tensor<96x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.func @no_sizes
+// CHECK-SAME: tile.workspace = []
+tile.func @no_sizes(%x: !tile.view<?x64xf32> {tile.name = "x"},
+    %sums: !tile.view<?x64xf32> {tile.name = "sums", tile.output, tile.workspace = []},
+    %a: !tile.view<?xf32> {tile.name = "row", tile.workspace = [["x", 0]]},
+    %block: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "no_sizes"} {
+  %c0 = arith.constant 0 : index
+  %v = tile.load %a[%c0] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+  %u = tile.broadcast %v dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+  tile.accumulate %u, %sums[%c0, %c0] dims [0, 1] inside : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
