@@ -250,16 +250,14 @@ LogicalResult Emitter::forEachAccess(const ViewParts &view, OperandRange indices
     for (auto [k, dim] : llvm::enumerate(dims)) {
       auto [it, added] = steps.try_emplace({dim, offset[k]});
       if (added) {
-        Value index = starts[dim];
-        if (offset[k]) {
-          index = b.createOrFold<arith::AddIOp>(index, i64(offset[k]));
+        if (offset[k])
           it->second.distance = b.createOrFold<arith::MulIOp>(view.strides[dim], i64(offset[k]));
-        }
         if (rests[k])
           it->second.inRange =
               arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, rests[k], i32(offset[k]));
         else if (!whole[k])
-          it->second.inRange = inRange(index, view.sizes[dim]);
+          it->second.inRange =
+              inRange(b.createOrFold<arith::AddIOp>(starts[dim], i64(offset[k])), view.sizes[dim]);
       }
       mine = both(mine, it->second.inRange);
       if (Value step = it->second.distance)

@@ -312,21 +312,24 @@ int64_t tile::divisorOf(Value value, int64_t depth) {
   return 1;
 }
 
-int64_t tile::divisorOfSize(Value view, int64_t dim) {
-  if (auto slice = view.getDefiningOp<SliceOp>();
-      slice && static_cast<int64_t>(slice.getDim()) == dim)
-    return divisorOf(slice.getSize());
-  // [name, dimension, divisor, multiple]
-  constexpr size_t kMultiple = 3;
+ArrayAttr tile::workspaceSizeOf(Value view, int64_t dim) {
   auto argument = dyn_cast<BlockArgument>(view);
   auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
   auto sizes =
       func && argument.getArgNumber() < func.getNumLaunchArguments()
           ? func.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), TileDialect::kWorkspaceAttr)
           : ArrayAttr();
-  auto parts = sizes && dim >= 0 && dim < static_cast<int64_t>(sizes.size())
-                   ? dyn_cast<ArrayAttr>(sizes[dim])
-                   : ArrayAttr();
+  return sizes && dim >= 0 && dim < static_cast<int64_t>(sizes.size())
+             ? dyn_cast<ArrayAttr>(sizes[dim])
+             : ArrayAttr();
+}
+
+int64_t tile::divisorOfSize(Value view, int64_t dim) {
+  if (auto slice = view.getDefiningOp<SliceOp>();
+      slice && static_cast<int64_t>(slice.getDim()) == dim)
+    return divisorOf(slice.getSize());
+  constexpr size_t kMultiple = 3;
+  ArrayAttr parts = workspaceSizeOf(view, dim);
   return parts && parts.size() > kMultiple ? cast<IntegerAttr>(parts[kMultiple]).getInt() : 1;
 }
 

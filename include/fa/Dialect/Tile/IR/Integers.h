@@ -56,6 +56,10 @@ private:
 /// which rows of tiles are made; that one for 0.
 int64_t divisorOf(Value value, int64_t depth = 16);
 
+/// Return what `tile.workspace` says of a size of a view, [name, dimension, divisor, multiple] of
+/// which the last two may be missing, or a sum; null where it says a number, or nothing.
+ArrayAttr workspaceSizeOf(Value view, int64_t dim);
+
 /// Return a number that divides a size of a view: of a slice, or of a workspace; 1 where none is
 /// known.
 int64_t divisorOfSize(Value view, int64_t dim);

@@ -24,8 +24,8 @@ def TileOrderWorkspaces : Pass<"tile-order-workspaces", "::mlir::ModuleOp"> {
     type of each kernel's view of it, and its rows are rounded up to boxes. `width` elements of a
     lane lie side by side: 1 where each register is added by itself, 4 where lanes move 16 bytes. At
     1 rows are multiples of those of tiles that are added `inside`, too. So are rows of vectors that
-    are read at the same rows: their loads are `inside`, and nothing of them is checked. The grid of a kernel that stores such rows takes their size, so that all are written,
-    unless it takes slices.
+    are read at the same rows: their loads are `inside`, and nothing of them is checked. The grid of
+    a kernel that stores such rows takes their size, so that all are written, unless it takes slices.
 
     Where something else than loads, stores and additions of whole boxes, or slices of whole boxes'
     rows for these, touches the workspace, it stays row by row, with a remark.

@@ -70,6 +70,7 @@ static AccumulateOp findAddition(Operation *user) {
   return dyn_cast<AccumulateOp>(user);
 }
 
+/// Return whether the kernel's grid takes a size of the view.
 static bool isInGrid(BlockArgument view) {
   ArrayRef<int64_t> sizes = funcOf(view).getSizes();
   for (size_t i = 0; i < sizes.size(); i += 2)
@@ -187,14 +188,8 @@ static int64_t rowsOfAll(const Memory &memory, OrderAttr order) {
 /// Return which size of a tensor, [name, dimension], that of a workspace is, whatever it is rounded
 /// up to; nothing where it is a quotient or a sum.
 static ArrayRef<Attribute> sizeOf(Value view, int64_t dim) {
-  auto argument = dyn_cast<BlockArgument>(view);
-  auto sizes = argument ? funcOf(argument).getArgAttrOfType<ArrayAttr>(argument.getArgNumber(),
-                                                                       TileDialect::kWorkspaceAttr)
-                        : ArrayAttr();
-  auto parts = sizes && dim < static_cast<int64_t>(sizes.size()) ? dyn_cast<ArrayAttr>(sizes[dim])
-                                                                 : ArrayAttr();
-  // [name, dimension, divisor, multiple]
   constexpr size_t kParts = 4, kDivisor = 2;
+  ArrayAttr parts = workspaceSizeOf(view, dim);
   if (!parts || parts.size() > kParts ||
       (parts.size() > kDivisor && cast<IntegerAttr>(parts[kDivisor]).getInt() != 1))
     return {};
@@ -246,12 +241,24 @@ static int64_t multipleInGrid(FuncOp func, size_t size) {
   return divisorOfSize(func.getArgument(sizes[size]), sizes[size + 1]);
 }
 
-/// Let blocks write all of the rows that a workspace's are rounded up to.
-static void setSizeInGrid(BlockArgument view, int64_t dim, size_t size) {
-  SmallVector<int64_t> sizes(funcOf(view).getSizes());
-  sizes[size] = view.getArgNumber();
-  sizes[size + 1] = dim;
-  funcOf(view).setSizes(sizes);
+/// Round rows of a workspace up, unless they are multiples of something, and let blocks of the
+/// kernels that store them, of which `written` has the size in the grid, write all of them.
+static void roundUp(const Memory &memory, int64_t dim, int64_t multiple,
+                    const llvm::MapVector<BlockArgument, size_t> &written) {
+  for (BlockArgument view : memory) {
+    FuncOp func = funcOf(view);
+    unsigned i = view.getArgNumber();
+    if (divisorOfSize(view, dim) == 1) {
+      auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
+      func.setArgAttr(i, TileDialect::kWorkspaceAttr, roundedUp(sizes, dim, multiple));
+    }
+    if (auto size = written.find(view); size != written.end()) {
+      SmallVector<int64_t> inGrid(func.getSizes());
+      inGrid[size->second] = i;
+      inGrid[size->second + 1] = dim;
+      func.setSizes(inGrid);
+    }
+  }
 }
 
 /// Let loads of a workspace's rows be inside where an addition at the same rows is.
@@ -288,14 +295,7 @@ void OrderWorkspaces::readInside(const Memory &memory) {
   }
   if (written.empty() || inside.empty())
     return;
-  for (BlockArgument view : memory) {
-    FuncOp func = funcOf(view);
-    unsigned i = view.getArgNumber();
-    auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
-    func.setArgAttr(i, TileDialect::kWorkspaceAttr, roundedUp(sizes, last, multiple));
-  }
-  for (auto [view, size] : written)
-    setSizeInGrid(view, last, size);
+  roundUp(memory, last, multiple, written);
   for (LoadOp load : inside)
     load.setInside(true);
   fa::remarkPassed(*this, inside.front().getLoc(), "order")
@@ -336,28 +336,22 @@ void OrderWorkspaces::runOnOperation() {
       continue;
     }
     int64_t rows = rowsOfAll(memory, order);
+    int64_t rowDim = cast<ViewType>(memory.front().getType()).getRank() - 2;
     llvm::MapVector<BlockArgument, size_t> written;
     for (BlockArgument view : memory)
-      if (std::optional<size_t> size =
-              sizeInGrid(view, cast<ViewType>(view.getType()).getRank() - 2);
+      if (std::optional<size_t> size = sizeInGrid(view, rowDim);
           size && rows > order.getRows() && llvm::any_of(view.getUsers(), llvm::IsaPred<StoreOp>)) {
         written[view] = *size;
         rows = std::lcm(rows, multipleInGrid(funcOf(view), *size));
       }
+    // Those that are multiples of something are multiples of boxes.
+    roundUp(memory, rowDim, rows, written);
     for (BlockArgument view : memory) {
       FuncOp func = funcOf(view);
-      unsigned i = view.getArgNumber();
-      auto type = cast<ViewType>(view.getType());
       setOrder(view, order);
-      // Those that are multiples of something are multiples of boxes.
-      if (auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
-          divisorOfSize(view, type.getRank() - 2) == 1)
-        func.setArgAttr(i, TileDialect::kWorkspaceAttr, roundedUp(sizes, type.getRank() - 2, rows));
       SmallVector<Type> inputs(func.getArgumentTypes());
-      inputs[i] = view.getType();
+      inputs[view.getArgNumber()] = view.getType();
       func.setFunctionType(FunctionType::get(&getContext(), inputs, func.getResultTypes()));
-      if (auto size = written.find(view); size != written.end())
-        setSizeInGrid(view, type.getRank() - 2, size->second);
     }
     fa::remarkPassed(*this, added.getLoc(), "order")
         << fa::decision("sums in memory lie in boxes of {0}x{1}, {2} elements of a lane side by "
