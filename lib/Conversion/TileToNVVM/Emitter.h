@@ -84,6 +84,7 @@ private:
   LogicalResult emitElementwise(Operation *op);
   LogicalResult emitConstant(arith::ConstantOp op);
   LogicalResult emitTruncF(arith::TruncFOp op);
+  LogicalResult emitExtF(arith::ExtFOp op);
   LogicalResult emitBroadcast(tile::BroadcastOp op);
   Value spread(Value input, const tile::Layout &from, const tile::Layout &to, int64_t dim);
   FailureOr<std::pair<Value, Value>> splitNumbers(tile::IotaOp iota, Value value);

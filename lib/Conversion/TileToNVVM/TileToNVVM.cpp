@@ -374,6 +374,7 @@ LogicalResult Emitter::emit(Operation *op) {
       })
       .Case([&](arith::ConstantOp op) { return emitConstant(op); })
       .Case([&](arith::TruncFOp op) { return emitTruncF(op); })
+      .Case([&](arith::ExtFOp op) { return emitExtF(op); })
       .Case([&](arith::SelectOp op) { return emitSelect(op); })
       .Case([&](BroadcastOp op) { return emitBroadcast(op); })
       .Case([&](ColumnsOp op) { return emitColumns(op); })

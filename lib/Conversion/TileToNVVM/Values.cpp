@@ -118,6 +118,28 @@ LogicalResult Emitter::emitTruncF(arith::TruncFOp op) {
   return success();
 }
 
+/// Extend bf16, the first half of an f32's bits, two at a time as they are packed: a conversion of
+/// each takes as long as four of these.
+LogicalResult Emitter::emitExtF(arith::ExtFOp op) {
+  Value input = get(op.getIn());
+  auto type = dyn_cast_or_null<VectorType>(convert(op.getType()));
+  if (!type || type.getNumElements() % 2 != 0 || !type.getElementType().isF32() ||
+      !getElementTypeOrSelf(input.getType()).isBF16())
+    return emitElementwise(op);
+  auto pairType = VectorType::get(2, b.getBF16Type()),
+       wordType = VectorType::get(1, b.getI32Type());
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < type.getNumElements(); i += 2) {
+    Value pair = fromElements(pairType, {extract(input, i), extract(input, i + 1)});
+    Value word = extract(vector::BitCastOp::create(b, wordType, pair), 0);
+    for (Value bits : {Value(arith::ShLIOp::create(b, word, i32(16))),
+                       Value(arith::AndIOp::create(b, word, i32(0xffff0000)))})
+      elements.push_back(arith::BitcastOp::create(b, b.getF32Type(), bits));
+  }
+  set(op, fromElements(type, elements));
+  return success();
+}
+
 LogicalResult Emitter::emitBroadcast(tile::BroadcastOp op) {
   auto type = dyn_cast_or_null<VectorType>(convert(op.getResult().getType()));
   if (!type)

@@ -17,7 +17,7 @@
 include "mlir/Pass/PassBase.td"
 
 def TileAppendRowSum : Pass<"tile-append-row-sum", "::mlir::tile::FuncOp"> {
-  let summary = "let a product compute the sums of its operand's rows, too";
+  let summary = "divide by the sums of what a product takes, which it computes, too";
   let description = [{
     What: a column of ones is appended to V, so that P V gives the row sum. In a loop
     that carries s' = rescale(s, f) + row sums of p, and the product
@@ -28,9 +28,14 @@ def TileAppendRowSum : Pass<"tile-append-row-sum", "::mlir::tile::FuncOp"> {
     those around it, too, that do no more with them than hand them on, as loops over the
     chunks of a list do.
 
+    Ones cannot follow columns that are no multiple of 64, whole panels of shared memory,
+    or more than 248. There, from 80 columns on, the loop adds up extf(truncf(p)) instead
+    of p, or beside it where something else reads s', if p are the exponentials of
+    scores whose rows could do without maxima then (`tile-rescale-lazily`,
+    `tile-test-before-reducing`).
+
     Requires: nothing. Ensures: accumulators of at most 256 columns; nothing
-    else changes. Products whose b is computed, or transposed, stay; so do those
-    of columns that are no multiple of 64, whole panels of shared memory.
+    else changes. Products whose b is computed, or transposed, stay.
 
     Numerics: changes rounding. Sums that divide are of rounded elements, so that
     the errors of rounding in a weight divide out where one weight dominates; each
@@ -60,8 +65,8 @@ def TileUseConstantReference : Pass<"tile-use-constant-reference", "::mlir::tile
     products of such and of constants, and of either with -inf where a mask puts it.
 
     Requires: nothing. Ensures: nothing else changes. Only in programs whose
-    products take 2 bytes an element, for exponentials whose product has `ones`
-    (`tile-append-row-sum`), and where |x * c| is at most 48, or 15 if products take f16.
+    products take 2 bytes an element, for exponentials of which the sums are those of what
+    the product takes (`tile-append-row-sum`), and where |x * c| is at most 48, or 15 if products take f16.
 
     Numerics: changes rounding. Exponentials are up to 2^48, and none need be 1, which
     rounds to itself; their sums and the products with them are in f32, so values of
@@ -118,14 +123,15 @@ def TileRescaleLazily : Pass<"tile-rescale-lazily", "::mlir::tile::FuncOp"> {
   let summary = "rescale accumulators only where the reference has changed by much";
   let description = [{
     What: lazy rescaling. A reference that a loop carries gets `slack` where the products
-    that take its exponentials have `ones` and rescaled accumulators: it stays as long as
+    that take its exponentials have rescaled accumulators, and the sums of what they take
+    (`tile-append-row-sum`): it stays as long as
     no score of a group of rows exceeds it by more than the slack, and nothing is
     rescaled. All rescales by its factor are then `where` the stabilizer ran.
 
     Other accumulators that are rescaled before a product are so `where` some factor of a
     group of rows is not 1.
 
-    Neither for accumulators of more than `most-columns` columns: so wide, a
+    The latter not for accumulators of more than `most-columns` columns: so wide, a
     product takes longer than the multiplications beside it, and the branch
     only parts it from them (measured at 256: 3 % slower with this pass).
 
@@ -134,8 +140,8 @@ def TileRescaleLazily : Pass<"tile-rescale-lazily", "::mlir::tile::FuncOp"> {
     Numerics: exact without slack: x * 1 is x, and a factor that is NaN is
     not 1. With it, exponentials are up to 2^slack, and none need be 1, which
     rounds to itself. So each weight is rounded on its own, about 2^-9 for bf16;
-    sums of the rounded weights, which `ones` gives, divide the same errors out,
-    sums of others do not, so slack is for products with ones only. Sums
+    sums of the rounded weights divide the same errors out, sums of others do not,
+    so slack is for products beside which there are such only. Sums
     of exponentials in f32 and their logarithm lose nothing. Products with elements
     of 2^(110 - slack) and more may overflow.
 
@@ -153,7 +159,7 @@ def TileRescaleLazily : Pass<"tile-rescale-lazily", "::mlir::tile::FuncOp"> {
     Option<"bytes", "bytes", "int64_t", "0",
            "only in programs whose products have operands of so many bytes an element; 0 for all">,
     Option<"mostColumns", "most-columns", "int64_t", "0",
-           "only accumulators of at most so many columns; 0 for all">
+           "without slack, only accumulators of at most so many columns; 0 for all">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }

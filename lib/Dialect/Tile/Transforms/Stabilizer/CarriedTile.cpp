@@ -53,6 +53,26 @@ void CarriedTile::retype(Value zeros) {
   }
 }
 
+/// Let the loop of a level, and those inside of it, carry one more tile, from `first` on.
+Value CarriedTile::carryAnother(RewriterBase &rewriter, size_t level, Value first,
+                                function_ref<Value(OpBuilder &b, Value argument)> next) {
+  auto yieldOf = [&](OpBuilder &b, Location, ArrayRef<BlockArgument> added) -> SmallVector<Value> {
+    Value argument = added.front();
+    return {level == 0 ? next(b, argument) : carryAnother(rewriter, level - 1, argument, next)};
+  };
+  scf::ForOp &loop = levels[level].first;
+  rewriter.setInsertionPoint(loop);
+  FailureOr<LoopLikeOpInterface> made = loop.replaceWithAdditionalYields(
+      rewriter, first, /*replaceInitOperandUsesInLoop=*/false, yieldOf);
+  loop = cast<scf::ForOp>(made->getOperation());
+  return loop.getResults().back();
+}
+
+Value CarriedTile::carryAnother(function_ref<Value(OpBuilder &b, Value argument)> next) {
+  IRRewriter rewriter(getOutermost().getContext());
+  return carryAnother(rewriter, levels.size() - 1, getZeros(), next);
+}
+
 void CarriedTile::drop() {
   IRRewriter rewriter(getOutermost().getContext());
   Value zeros = getZeros();

@@ -31,11 +31,17 @@ public:
 
   /// Carry tiles of another type; what the innermost loop yields is the caller's to change.
   void retype(Value zeros);
+  /// Carry another tile from the same zeros, of which `next` emits what the innermost loop yields;
+  /// return what is left of that one after all loops. The loops are other ones then.
+  Value carryAnother(function_ref<Value(OpBuilder &b, Value argument)> next);
   /// Carry it no longer. Only what the innermost loop yields of it may use it, which is left
   /// without users. The loops that carried it are other ones then.
   void drop();
 
 private:
+  Value carryAnother(RewriterBase &rewriter, size_t level, Value first,
+                     function_ref<Value(OpBuilder &b, Value argument)> next);
+
   /// Each loop, the innermost first, and which of its values the tile is.
   SmallVector<std::pair<scf::ForOp, unsigned>, 2> levels;
 };

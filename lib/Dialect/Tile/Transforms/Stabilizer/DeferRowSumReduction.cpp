@@ -18,6 +18,7 @@
 
 #include "CarriedTile.h"
 #include "Products.h"
+#include "ReferenceChain.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
@@ -115,7 +116,10 @@ struct DeferRowSumReduction : tile::impl::TileDeferRowSumReductionBase<DeferRowS
       std::optional<Sum> sum = findSum(reduce);
       if (!sum)
         continue;
-      if (llvm::any_of(sum->carried.getInnermost().getResultTypes(), isTooWide)) {
+      // Rows that seldom have a maximum taken have the time.
+      StabilizeOp stabilize = stabilizerOf(reduce.getInput());
+      if (llvm::any_of(sum->carried.getInnermost().getResultTypes(), isTooWide) &&
+          !(stabilize && hasRowSum(stabilize))) {
         fa::remarkMissed(*this, reduce.getLoc(), "row-sum")
             << fa::decision("lanes add up across rows in each iteration")
             << remark::reason("the loop carries a tile of more than {0} columns",

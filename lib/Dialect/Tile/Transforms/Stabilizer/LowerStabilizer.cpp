@@ -94,10 +94,10 @@ static LogicalResult checkDecisions(StabilizeOp op) {
     return success();
   StringRef decision = slack ? "slack" : "a constant";
   for (DotOp dot : productsOfRounded(op)) {
-    if (!dot.getOnes())
+    if (!hasSumsOfRounded(dot))
       return dot.emitOpError() << "takes rounded weights of a reference with " << decision
                                << " and has no ones, whose sums divide the same errors out; add "
-                                  "ones, or remove "
+                                  "ones, or add up what it takes, or remove "
                                << decision << " from " << type;
     bool f16 = getElementTypeOrSelf(dot.getA().getType()).isF16();
     double exponent = slack

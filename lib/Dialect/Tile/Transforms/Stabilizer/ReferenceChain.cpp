@@ -7,6 +7,7 @@
 
 #include "ReferenceChain.h"
 #include "Products.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -67,19 +68,40 @@ SmallVector<ReferenceChain> tile::collectChains(FuncOp func) {
   return llvm::map_to_vector(chains, [](auto &entry) { return std::move(entry.second); });
 }
 
+bool tile::hasSumsOfRounded(DotOp dot) {
+  auto isAddedUp = [](Operation *user) {
+    return isa<arith::ExtFOp>(user) && llvm::any_of(user->getUsers(), [](Operation *of) {
+             auto reduce = dyn_cast<ReduceOp>(of);
+             return isa<ColumnsOp>(of) || (reduce && reduce.getKind() == Reduction::addf);
+           });
+  };
+  return dot.getOnes() || llvm::any_of(dot.getA().getUsers(), isAddedUp);
+}
+
 bool tile::hasRowSum(StabilizeOp op) {
   bool any = false;
   for (Operation *user : op.getExponentials().getUsers()) {
     if (!isa<arith::TruncFOp>(user))
       continue;
     for (OpOperand &use : user->getUses()) {
+      if (isa<arith::ExtFOp>(use.getOwner()))
+        continue;
       auto dot = dyn_cast<DotOp>(use.getOwner());
-      if (!dot || use.getOperandNumber() != 0 || !dot.getOnes())
+      if (!dot || use.getOperandNumber() != 0 || !hasSumsOfRounded(dot))
         return false;
       any = true;
     }
   }
   return any;
+}
+
+StabilizeOp tile::stabilizerOf(Value weights) {
+  if (auto exact = weights.getDefiningOp<arith::ExtFOp>())
+    weights = exact.getIn();
+  if (auto rounded = weights.getDefiningOp<arith::TruncFOp>())
+    weights = rounded.getIn();
+  auto op = weights.getDefiningOp<StabilizeOp>();
+  return op && op.getExponentials() == weights ? op : StabilizeOp();
 }
 
 bool tile::canDecide(StabilizeOp op) {
@@ -91,4 +113,37 @@ bool tile::isCarriedByLoop(StabilizeOp op) {
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   return loop && carriedAs(loop, op.getReference(), op.getNext()) &&
          haveRegistersForRows(op->getParentOfType<FuncOp>(), op.getReference().getType().getSize());
+}
+
+Value tile::withoutMask(Value x) {
+  Operation *op = x.getDefiningOp();
+  Value one, other;
+  if (auto select = dyn_cast_if_present<arith::SelectOp>(op)) {
+    if (isLowestTile(select.getFalseValue()))
+      return withoutMask(select.getTrueValue());
+    return isLowestTile(select.getTrueValue()) ? withoutMask(select.getFalseValue()) : x;
+  }
+  if (auto branch = dyn_cast_if_present<scf::IfOp>(op)) {
+    unsigned i = cast<OpResult>(x).getResultNumber();
+    one = withoutMask(branch.thenYield().getOperand(i));
+    other = withoutMask(branch.elseYield().getOperand(i));
+  } else if (auto ifAny = dyn_cast_if_present<IfAnyOp>(op)) {
+    unsigned i = cast<OpResult>(x).getResultNumber();
+    one = withoutMask(ifAny.getBody().front().getTerminator()->getOperand(i));
+    other = withoutMask(ifAny.getInits()[i]);
+  }
+  return one && one == other ? one : x;
+}
+
+bool tile::hasSignsOfProduct(Value x) {
+  Operation *op = x.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<DotOp>(op))
+    return true;
+  Value from = region::signOf(op, [](Value value) {
+    std::optional<APFloat> number = splatOf(value);
+    return number && !number->isNegative() && number->isFiniteNonZero();
+  });
+  return from && hasSignsOfProduct(from);
 }

@@ -39,8 +39,16 @@ struct ReferenceChain {
 /// Collect the chains of a program, in its order.
 SmallVector<ReferenceChain> collectChains(FuncOp func);
 
-/// Return whether the products that take the exponentials, rounded, have `ones`, and there is one.
+/// Return whether sums of rows of the product's first operand are taken, which divide what rounding
+/// changed of it out: by `ones`, or by adding up its elements or the columns of groups.
+bool hasSumsOfRounded(DotOp dot);
+
+/// Return whether the products that take the exponentials, rounded, have such sums, and there is
+/// one.
 bool hasRowSum(StabilizeOp op);
+
+/// Return what the weights, rounded or not, are the exponentials of; null where they are none.
+StabilizeOp stabilizerOf(Value weights);
 
 /// Return whether the scale is finite and positive, as decisions need it, and the reference
 /// is one of rows.
@@ -49,6 +57,13 @@ bool canDecide(StabilizeOp op);
 /// Return whether the loop around the stabilizer hands its reference on as it is, so that the
 /// loop can carry what is computed from the reference as well, and has registers for it.
 bool isCarriedByLoop(StabilizeOp op);
+
+/// Return the tile without the -inf that a mask puts into it.
+Value withoutMask(Value x);
+
+/// Return whether the elements have the signs of a product's: as a rule, some in a row are
+/// positive.
+bool hasSignsOfProduct(Value x);
 
 } // namespace mlir::tile
 

@@ -103,7 +103,7 @@ private:
     for (RescaleOp rescale : rescalesOf(op))
       if (DotOp dot = productOf(rescale)) {
         any = true;
-        if (!dot.getOnes() || !isNarrow(dot))
+        if (!hasSumsOfRounded(dot))
           return false;
       }
     return any;

@@ -34,42 +34,6 @@ namespace mlir::tile {
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Return the tile without the -inf that a mask puts into it.
-static Value withoutMask(Value x) {
-  Operation *op = x.getDefiningOp();
-  Value one, other;
-  if (auto select = dyn_cast_if_present<arith::SelectOp>(op)) {
-    if (isLowestTile(select.getFalseValue()))
-      return withoutMask(select.getTrueValue());
-    return isLowestTile(select.getTrueValue()) ? withoutMask(select.getFalseValue()) : x;
-  }
-  if (auto branch = dyn_cast_if_present<scf::IfOp>(op)) {
-    unsigned i = cast<OpResult>(x).getResultNumber();
-    one = withoutMask(branch.thenYield().getOperand(i));
-    other = withoutMask(branch.elseYield().getOperand(i));
-  } else if (auto ifAny = dyn_cast_if_present<IfAnyOp>(op)) {
-    unsigned i = cast<OpResult>(x).getResultNumber();
-    one = withoutMask(ifAny.getBody().front().getTerminator()->getOperand(i));
-    other = withoutMask(ifAny.getInits()[i]);
-  }
-  return one && one == other ? one : x;
-}
-
-/// Return whether the elements have the signs of a product's: as a rule, some in a row are
-/// positive.
-static bool hasSignsOfProduct(Value x) {
-  Operation *op = x.getDefiningOp();
-  if (!op)
-    return false;
-  if (isa<DotOp>(op))
-    return true;
-  Value from = region::signOf(op, [](Value value) {
-    std::optional<APFloat> number = splatOf(value);
-    return number && !number->isNegative() && number->isFiniteNonZero();
-  });
-  return from && hasSignsOfProduct(from);
-}
-
 /// Return the tile to test, null where none serves.
 static Value findTested(StabilizeOp op) {
   auto type = cast<RankedTensorType>(op.getScores().getType());

@@ -217,3 +217,120 @@ tile.func @changed(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !til
   tile.store %r#1, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
+
+// No columns are left behind 256 for ones, and none can follow 96. The loop adds up what the product
+// takes instead, if nothing else reads the sums.
+// CHECK-LABEL: tile.func @wide(
+// CHECK: %[[R:.*]]:3 = scf.for
+// CHECK:   %[[A:.*]] = arith.truncf
+// CHECK:   %[[E:.*]] = arith.extf %[[A]] : tensor<64x64xbf16> to tensor<64x64xf32>
+// CHECK:   %[[L:.*]] = tile.reduce addf %[[E]] init %{{.*}} dim 1
+// CHECK-NOT: tile.reduce
+// CHECK:   tile.dot %[[A]], %{{.*}}, %{{.*}} : tensor<64x64xbf16>, tensor<64x256xbf16>, tensor<64x256xf32>
+// CHECK:   scf.yield %[[L]], %{{.*}}, %{{.*}}
+// CHECK: arith.divf %{{.*}}, %[[R]]#0 fastmath<afn>
+tile.func @wide(%x: !tile.view<?x64xbf16>, %v: !tile.view<?x256xbf16>, %y: !tile.view<?x256xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %s0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %o0 = arith.constant dense<0.0> : tensor<64x256xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %m0 = tile.reference : !tile.reference<64xf32>
+  %q = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+  %r:3 = scf.for %j = %c0 to %n step %c64 iter_args(%l = %l0, %o = %o0, %m = %m0) -> (tensor<64xf32>, tensor<64x256xf32>, !tile.reference<64xf32>) {
+    %k = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+    %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x256xbf16> -> tensor<64x256xbf16>
+    %s = tile.dot %q, %k, %s0 transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+    %m1, %p, %f, %ran = tile.stabilize %s, %m scale(2.0) dim(1) : tensor<64x64xf32>, !tile.reference<64xf32>
+    %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
+    %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %acc = tile.rescale %o, %f dim(1) : tensor<64x256xf32>, tensor<64xf32>
+    // expected-remark @+1 {{sums of rows come of the product's operand; the loop carries no others}}
+    %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x256xbf16>, tensor<64x256xf32>
+    scf.yield %l1, %o1, %m1 : tensor<64xf32>, tensor<64x256xf32>, !tile.reference<64xf32>
+  }
+  %i = arith.divf %one, %r#0 : tensor<64xf32>
+  %ib = tile.broadcast %i dim 1 : tensor<64xf32> -> tensor<64x256xf32>
+  %out = arith.mulf %r#1, %ib : tensor<64x256xf32>
+  tile.store %out, %y[%c0, %c0] dims [0, 1] : tensor<64x256xf32>, !tile.view<?x256xf32>
+  tile.return
+}
+
+// Beside those of a logarithm, and through the loops around.
+// CHECK-LABEL: tile.func @wide_both(
+// CHECK: %[[R:.*]]:4 = scf.for {{.*}} iter_args(%{{.*}}, %{{.*}}, %{{.*}}, %[[OUTER:.*]] = %{{.*}})
+// CHECK:   %[[I:.*]]:4 = scf.for {{.*}} iter_args({{.*}}, %[[INNER:.*]] = %[[OUTER]])
+// CHECK:     %[[EXACT:.*]] = tile.reduce addf
+// CHECK:     %[[A:.*]] = arith.truncf
+// CHECK:     %[[SCALED:.*]] = tile.rescale %[[INNER]], %{{.*}} : tensor<64xf32>, tensor<64xf32>
+// CHECK:     %[[E:.*]] = arith.extf %[[A]]
+// CHECK:     %[[ROUNDED:.*]] = tile.reduce addf %[[E]] init %[[SCALED]] dim 1
+// CHECK:     scf.yield %[[EXACT]], %{{.*}}, %{{.*}}, %[[ROUNDED]]
+// CHECK:   scf.yield %[[I]]#0, %[[I]]#1, %[[I]]#2, %[[I]]#3
+// CHECK: arith.divf %{{.*}}, %[[R]]#3 fastmath<afn>
+// CHECK: math.log2 %[[R]]#0
+tile.func @wide_both(%x: !tile.view<?x64xbf16>, %v: !tile.view<?x96xbf16>, %y: !tile.view<?x96xf32> {tile.output}, %z: !tile.view<?xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c2048 = arith.constant 2048 : index
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %s0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %o0 = arith.constant dense<0.0> : tensor<64x96xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %m0 = tile.reference : !tile.reference<64xf32>
+  %q = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+  %r:3 = scf.for %chunk = %c0 to %n step %c2048 iter_args(%lc = %l0, %oc = %o0, %mc = %m0) -> (tensor<64xf32>, tensor<64x96xf32>, !tile.reference<64xf32>) {
+    %end = arith.addi %chunk, %c2048 : index
+    %of_chunk:3 = scf.for %j = %chunk to %end step %c64 iter_args(%l = %lc, %o = %oc, %m = %mc) -> (tensor<64xf32>, tensor<64x96xf32>, !tile.reference<64xf32>) {
+      %k = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+      %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x96xbf16> -> tensor<64x96xbf16>
+      %s = tile.dot %q, %k, %s0 transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+      %m1, %p, %f, %ran = tile.stabilize %s, %m scale(2.0) dim(1) : tensor<64x64xf32>, !tile.reference<64xf32>
+      %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
+      %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+      %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+      %acc = tile.rescale %o, %f dim(1) : tensor<64x96xf32>, tensor<64xf32>
+      // expected-remark @+1 {{sums of rows come of the product's operand; the loop keeps those of what was not rounded}}
+      %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x96xbf16>, tensor<64x96xf32>
+      scf.yield %l1, %o1, %m1 : tensor<64xf32>, tensor<64x96xf32>, !tile.reference<64xf32>
+    }
+    scf.yield %of_chunk#0, %of_chunk#1, %of_chunk#2 : tensor<64xf32>, tensor<64x96xf32>, !tile.reference<64xf32>
+  }
+  %i = arith.divf %one, %r#0 : tensor<64xf32>
+  %ib = tile.broadcast %i dim 1 : tensor<64xf32> -> tensor<64x96xf32>
+  %out = arith.mulf %r#1, %ib : tensor<64x96xf32>
+  tile.store %out, %y[%c0, %c0] dims [0, 1] : tensor<64x96xf32>, !tile.view<?x96xf32>
+  %log = math.log2 %r#0 : tensor<64xf32>
+  tile.store %log, %z[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.return
+}
+
+// Scores that may be negative all along a row keep their maxima, and their sums.
+// CHECK-LABEL: tile.func @wide_negative(
+// CHECK-NOT: arith.extf
+tile.func @wide_negative(%x: !tile.view<?x64xf32>, %v: !tile.view<?x256xbf16>, %y: !tile.view<?x256xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %o0 = arith.constant dense<0.0> : tensor<64x256xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %m0 = tile.reference : !tile.reference<64xf32>
+  %r:3 = scf.for %j = %c0 to %n step %c64 iter_args(%l = %l0, %o = %o0, %m = %m0) -> (tensor<64xf32>, tensor<64x256xf32>, !tile.reference<64xf32>) {
+    %s = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x256xbf16> -> tensor<64x256xbf16>
+    %m1, %p, %f, %ran = tile.stabilize %s, %m scale(2.0) dim(1) : tensor<64x64xf32>, !tile.reference<64xf32>
+    %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
+    %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %acc = tile.rescale %o, %f dim(1) : tensor<64x256xf32>, tensor<64xf32>
+    %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x256xbf16>, tensor<64x256xf32>
+    scf.yield %l1, %o1, %m1 : tensor<64xf32>, tensor<64x256xf32>, !tile.reference<64xf32>
+  }
+  %i = arith.divf %one, %r#0 : tensor<64xf32>
+  %ib = tile.broadcast %i dim 1 : tensor<64xf32> -> tensor<64x256xf32>
+  %out = arith.mulf %r#1, %ib : tensor<64x256xf32>
+  tile.store %out, %y[%c0, %c0] dims [0, 1] : tensor<64x256xf32>, !tile.view<?x256xf32>
+  tile.return
+}

@@ -13,7 +13,7 @@ tile.func @slack_without_ones(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16
     %m1, %p, %f, %ran = tile.stabilize %s, %m scale(2.0) dim(1) : tensor<64x64xf32>, !tile.reference<64xf32, slack = 8>
     %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
     %acc = tile.rescale %o, %f dim(1) where(%ran : !tile.ran) : tensor<64x64xf32>, tensor<64xf32>
-    // expected-error @+1 {{takes rounded weights of a reference with slack and has no ones, whose sums divide the same errors out; add ones, or remove slack from '!tile.reference<64xf32, slack = 8>'}}
+    // expected-error @+1 {{takes rounded weights of a reference with slack and has no ones, whose sums divide the same errors out; add ones, or add up what it takes, or remove slack from '!tile.reference<64xf32, slack = 8>'}}
     %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
     scf.yield %o1, %m1 : tensor<64x64xf32>, !tile.reference<64xf32, slack = 8>
   }

@@ -1,12 +1,12 @@
 // RUN: fa-opt %s --tile-rescale-lazily --remarks --verify-diagnostics | FileCheck %s
-// RUN: fa-opt %s --tile-rescale-lazily=most-columns=71 | FileCheck %s --check-prefix=WIDE
+// RUN: fa-opt %s --tile-rescale-lazily=most-columns=63 | FileCheck %s --check-prefix=WIDE
 // RUN: fa-opt %s --tile-rescale-lazily="slack=0" | FileCheck %s --check-prefix=NONE
 
+// Slack is for accumulators of any width.
 // WIDE-LABEL: tile.func @carried
-// WIDE: where(
-// WIDE-LABEL: tile.func @lags
 // WIDE-NOT: where(
-// WIDE: tile.return
+// WIDE-LABEL: tile.func @lags
+// WIDE: where(
 
 // CHECK-LABEL: tile.func @carried
 // CHECK: scf.for {{.*}} iter_args(%[[O:.*]] = %{{.*}})
@@ -89,6 +89,57 @@ tile.func @lags(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %n: index) 
   }
   %t = tile.columns %r#0 first(0) : tensor<64x72xf32> -> tensor<64x64xf32>
   tile.store %t, %x[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// Sums of what the product takes, in place of ones; not those of what was not rounded.
+// CHECK-LABEL: tile.func @adds_up_rounded
+// CHECK: tile.stabilize {{.*}} <64xf32, slack = 32>
+// CHECK-LABEL: tile.func @adds_up_exact
+// CHECK: tile.stabilize {{.*}} <64xf32>
+tile.func @adds_up_rounded(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %m0 = tile.reference : !tile.reference<64xf32>
+  %r:3 = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0, %m = %m0, %l = %l0)
+      -> (tensor<64x64xf32>, !tile.reference<64xf32>, tensor<64xf32>) {
+    %s = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+    %m1, %p, %f, %ran = tile.stabilize %s, %m scale(2.0) dim(1) : tensor<64x64xf32>, !tile.reference<64xf32>
+    %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %pr = arith.extf %a : tensor<64x64xbf16> to tensor<64x64xf32>
+    %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
+    %l1 = tile.reduce addf %pr init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    // expected-remark @+1 {{accumulator rescaled only where a row's maximum has grown by more than the slack}}
+    %acc = tile.rescale %o, %f dim(1) : tensor<64x64xf32>, tensor<64xf32>
+    %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %o1, %m1, %l1 : tensor<64x64xf32>, !tile.reference<64xf32>, tensor<64xf32>
+  }
+  tile.store %r#0, %x[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+tile.func @adds_up_exact(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %m0 = tile.reference : !tile.reference<64xf32>
+  %r:3 = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0, %m = %m0, %l = %l0)
+      -> (tensor<64x64xf32>, !tile.reference<64xf32>, tensor<64xf32>) {
+    %s = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+    %m1, %p, %f, %ran = tile.stabilize %s, %m scale(2.0) dim(1) : tensor<64x64xf32>, !tile.reference<64xf32>
+    %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
+    %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    // expected-remark @+1 {{accumulator rescaled only where a row's factor is not 1}}
+    %acc = tile.rescale %o, %f dim(1) : tensor<64x64xf32>, tensor<64xf32>
+    %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %o1, %m1, %l1 : tensor<64x64xf32>, !tile.reference<64xf32>, tensor<64xf32>
+  }
+  tile.store %r#0, %x[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
 
