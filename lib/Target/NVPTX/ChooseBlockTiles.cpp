@@ -120,6 +120,7 @@ constexpr Tiles kSyncKeys[] = {
 /// that is spilled, which costs less than narrower steps do.
 constexpr Tiles kFusedKeys[] = {
     {2, 64, kLight, 128, 64, 4, 2, /*gains=*/true},
+    {2, 96, kLight, 128, 128, 8, 2, true},
     {2, 128, kMost, 64, 64, 4, 2, true},
     {2, 192, kLight, 96, 64, 6, 3, true},
     {2, 256, kMost, 64, 64, 8, 4, true},
@@ -308,13 +309,16 @@ Facts factsOf(MapBlocksOp block) {
   return facts;
 }
 
-/// Return the line of a table that serves a block; null where there is none. Steps of three warps
-/// beside each other can be neither narrower nor parts of blocks.
+/// Return the line of a table that serves a block; null where there is none. Where steps are
+/// narrower, or parts of blocks, of warps beside each other there are not three, nor do they have
+/// more than a narrow block's keys.
 const Tiles *lineFor(ArrayRef<Tiles> table, const Facts &facts, RegisterPressure pressure) {
   bool narrows = facts.sequences || facts.scatters || facts.blockUnit;
   const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
+    bool isNarrow = tiles.beside == 1 ||
+                    (llvm::isPowerOf2_64(tiles.beside) && tiles.keys <= kMostRowsOfSequences);
     return tiles.bytes == facts.bytes && facts.headDim <= tiles.headDim &&
-           pressure <= tiles.pressure && (!narrows || llvm::isPowerOf2_64(tiles.beside));
+           pressure <= tiles.pressure && (!narrows || isNarrow);
   });
   return line == table.end() ? nullptr : line;
 }
