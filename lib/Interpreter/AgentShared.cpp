@@ -51,11 +51,24 @@ ElementRange Agent::rowsOfProduct(tile::DotStartOp op, unsigned operand) const {
   return {group * size, (group + 1) * size};
 }
 
+/// Return b with the columns that it is padded to, which are NaN.
+static Elements padded(const Elements &b, int64_t rows, int64_t columns) {
+  RegionValue none;
+  none.f = std::numeric_limits<double>::quiet_NaN();
+  Elements all(rows * columns, none);
+  int64_t own = b.size() / rows;
+  for (int64_t row = 0; row < rows; ++row)
+    std::copy_n(b.begin() + row * own, own, all.begin() + row * columns);
+  return all;
+}
+
 /// Multiply the operands of an op like tile.dot, read now.
 template <typename Op>
 static TileRef multiplyAs(Op op, const Elements &a, const Elements &b, const Elements &acc) {
   ArrayRef<int64_t> shape = tileOf(op.getAcc()).getShape();
   int64_t k = a.size() / shape[0];
+  if (op.getPadded() && static_cast<int64_t>(b.size()) != k * shape[1])
+    return multiplyAs(op, a, padded(b, k, shape[1]), acc);
   if (op.getTransposeA()) {
     Elements rows(a.size());
     for (int64_t i = 0; i < shape[0]; ++i)

@@ -9,6 +9,7 @@
 #include "CheckPhase.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Steps/Passes.h"
@@ -106,6 +107,8 @@ static void populateBlocks(OpPassManager &pm, const CompileOptions &options) {
   pairwise.byKeyHeads = options.byKeyHeads && !gpu;
   if (options.fused && gpu && !options.deterministic)
     pairwise.form = PairwiseForm::fused;
+  // Two warpgroups share whole panels of columns of what they add by bulk reductions.
+  pairwise.sumColumns = gpu && gpu->hasBulkReductions ? 2 * tile::kPanelColumns : 0;
   pm.addPass(createFARewritePairwise(pairwise));
   if (options.analyzeMask && gpu && !llvm::is_contained(getLeftOut(options), "fa-separate-holes")) {
     FASeparateHolesOptions separate;

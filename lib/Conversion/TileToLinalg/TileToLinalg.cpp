@@ -123,6 +123,9 @@ static FailureOr<Value> lowerDot(RewriterBase &rewriter, tile::DotOp op) {
   if (!element.isF16() && !element.isBF16() && !element.isF32())
     return op.emitError() << "products of " << element
                           << " cannot be lowered to the cpu; expected f16, bf16 or f32";
+  if (op.getPadded())
+    return op.emitError(
+        "a product has no columns behind those of b on the cpu; leave 'padded' out");
   Location loc = op.getLoc();
   Value a = extendToF32(rewriter, loc, op.getA()), b = extendToF32(rewriter, loc, op.getB());
   // Products run along rows of b, so the packing transposes here, once.

@@ -126,9 +126,9 @@ static bool sharesColumns(tile::DotStartOp op, const Layout &acc) {
   const tile::Mode &beside = acc.getWarp()[1];
   auto slotB = cast<tile::SlotType>(op.getB().getType());
   int64_t unit = op.getTransposeB() || isOnePanel(slotB) ? 8 : slotB.getLayout().getBytes() / 2;
+  int64_t columns = cast<RankedTensorType>(op.getAcc().getType()).getDimSize(1);
   return acc.getWarp().size() == 2 && beside.strides[0] == 0 && !op.getOnes() &&
-         beside.strides[1] % unit == 0 &&
-         beside.extent * beside.strides[1] == slotB.getShape()[op.getTransposeB() ? 0 : 1] &&
+         beside.strides[1] % unit == 0 && beside.extent * beside.strides[1] == columns &&
          isa<tile::SlotType>(op.getA().getType());
 }
 
@@ -142,7 +142,10 @@ LogicalResult Emitter::checkDotStart(tile::DotStartOp op, const Layout &acc) {
     return op.emitError() << "asynchronous products of " << element
                           << " have no instruction; expected f16 or bf16, or tile.dot";
   auto type = cast<RankedTensorType>(op.getAcc().getType());
-  // The panel of ones, if there is one, follows those of b.
+  // The panel of ones, if there is one, follows those of b. What b is padded to is in its last one.
+  if (op.getPadded() && slotB.getLayout().getBytes() != tile::kWidestPanel)
+    return op.emitError() << "columns behind those of b are in panels of " << tile::kWidestPanel
+                          << " bytes, got b in " << slotB;
   int64_t n = type.getDimSize(1), k = slotB.getShape()[op.getTransposeB() ? 1 : 0];
   if (n > kMostColumns || n % 8 != 0 || k % kStep != 0)
     return op.emitError() << "an asynchronous product of " << n << " columns over " << k

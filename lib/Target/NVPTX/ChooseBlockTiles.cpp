@@ -152,8 +152,8 @@ constexpr int64_t kMostRowsOfSequences = 64;
 struct Facts {
   bool products = false, sums = false, adds = false, scatters = false, sequences = false,
        masked = false;
-  /// Columns of all sums of products.
-  int64_t columns = 0;
+  /// Columns of all sums of products, and of what is added to in memory.
+  int64_t columns = 0, columnsInMemory = 0;
   /// Say whether a region computes a function, and whether masks bound a loop on both sides, as far
   /// as is known closely.
   bool functions = false, narrowBand = false;
@@ -239,7 +239,10 @@ int64_t unitOfShared(int64_t headDim) {
 Facts factsOf(MapBlocksOp block) {
   Facts facts;
   block.getBody()->walk([&](Operation *op) {
-    facts.adds |= isa<tile::AccumulateOp>(op);
+    if (auto added = dyn_cast<tile::AccumulateOp>(op)) {
+      facts.adds = true;
+      facts.columnsInMemory = added.getDestination().getType().getShape().back();
+    }
     if (auto mask = dyn_cast<ApplyMaskOp>(op)) {
       bool ofKeys = mask.getTransposed();
       facts.blockUnit =
@@ -304,7 +307,9 @@ Facts factsOf(MapBlocksOp block) {
   facts.pressure = pressureOfAll(captures, facts.regions, dropout);
   // Three accumulators leave registers for what is light alone, but where warpgroups share whole
   // panels of columns, and heads are not rounded up to these.
-  if (facts.adds && facts.pressure != kLight && facts.headUnit % unitOfShared(facts.headDim) != 0)
+  int64_t unit = unitOfShared(facts.headDim);
+  if (facts.adds && facts.pressure != kLight && facts.headUnit % unit != 0 &&
+      facts.columnsInMemory % unit != 0)
     facts.pressure = std::max(facts.pressure, kTensors);
   return facts;
 }
@@ -345,7 +350,8 @@ int64_t sharingOf(int64_t beside, int64_t rows, int64_t warps) {
 /// The widest heads.
 constexpr int64_t kWidest = 256;
 
-/// Return that where blocks of asynchronous products share the columns of the sums that they add.
+/// Return what columns are rounded up to where blocks of asynchronous products share those of the
+/// sums that they add.
 int64_t padForSums(int64_t sharing, int64_t headDim) {
   return sharing > 1 ? unitOfShared(headDim) : tile::kRowsOfWarp;
 }
@@ -389,7 +395,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     int64_t plain =
         facts.headDim <= kNarrow ? kPlainRows : kPlainElements / llvm::PowerOf2Ceil(facts.headDim);
     int64_t chosenRows = plain, chosenKeys = plain, chosenWarps = kPlainWarps;
-    int64_t pad = tile::kRowsOfWarp, beside = 1, roles = 1, blocks = 1;
+    int64_t pad = tile::kRowsOfWarp, sums = 0, beside = 1, roles = 1, blocks = 1;
     if (facts.products) {
       bool ofRows = !!block.getFirst(Axis::rows), ofPairs = ofRows && block.getFirst(Axis::keys);
       if (facts.pressure == kTiles && !tiles)
@@ -496,9 +502,11 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
         return block.emitError() << chosenWarps << " warps of tiles of " << own << " " << shared
                                  << " share more columns than the widest heads have; choose fewer "
                                     "by --tile-warps, or larger tiles";
-      if (async && facts.adds)
-        pad = padForSums(sharingOf(1, chosenRows, chosenWarps), facts.headDim);
-      else if (ofGroups)
+      // Where memory has these columns, heads do without.
+      if (async && facts.adds) {
+        int64_t unit = padForSums(sharingOf(1, chosenRows, chosenWarps), facts.headDim);
+        (facts.columnsInMemory % unit == 0 ? sums : pad) = unit;
+      } else if (ofGroups)
         pad = padForSums(beside, facts.headDim);
       else if (!async)
         pad = tile::columnsToShare(sharing, facts.bytes);
@@ -516,6 +524,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       tiles.push_back({"roles", roles});
     if (blocks > 1)
       tiles.push_back({"blocks", blocks});
+    if (sums)
+      tiles.push_back({"sums", sums});
     block->setAttr(FADialect::kTilesAttr, tilesOf(tiles));
     return success();
   }

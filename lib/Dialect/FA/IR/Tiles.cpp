@@ -36,7 +36,8 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
                           {"beside", 1, kMostWarps},
                           {"roles", 1, 2},
                           {"blocks", 1, kMostBlocks},
-                          {"pad", 1, kMostPad}};
+                          {"pad", 1, kMostPad},
+                          {"sums", kTileStep, kMostPad}};
   for (NamedAttribute tile : tiles) {
     if (tile.getName() == "holes" && isa<FunctionOpInterface>(op)) {
       if (failed(verifyTiles(op, tile.getValue())))
@@ -48,7 +49,7 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
     if (range == std::end(ranges))
       return fail() << "has no " << tile.getName()
                     << ": expected rows, keys, band_keys, band_below, warps, beside, roles, "
-                       "blocks, pad or holes";
+                       "blocks, pad, sums or holes";
     auto number = dyn_cast<IntegerAttr>(tile.getValue());
     bool inRange = number && number.getType().isInteger(64) && number.getInt() >= range->multiple &&
                    number.getInt() <= range->most && number.getInt() % range->multiple == 0;

@@ -39,6 +39,8 @@ struct TileSizes {
   /// Head dimensions are rounded up to a multiple of it: what is loaded beyond
   /// the end is 0, what is stored there is dropped.
   int64_t pad = 1;
+  /// Columns of products that are added to memory, if those have fewer; 0 for no others.
+  int64_t sums = 0;
 };
 } // namespace
 
@@ -83,6 +85,23 @@ static int64_t sizeIn(MapBlocksOp block, FlatSymbolRefAttr kernel, Axis axis) {
   return 0;
 }
 
+/// Let products that are added to memory have columns behind their operand's.
+static void padSums(MapBlocksOp block, int64_t columns) {
+  block.getBody()->walk([&](tile::AccumulateOp op) {
+    auto dot = op.getValue().getDefiningOp<tile::DotOp>();
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    if (!dot || type.getDimSize(1) >= columns)
+      return;
+    OpBuilder b(dot);
+    auto wide = type.clone({type.getDimSize(0), columns});
+    Value zero = arith::ConstantOp::create(b, dot.getLoc(), b.getZeroAttr(type.getElementType()));
+    dot.getAccMutable().assign(
+        tile::BroadcastOp::create(b, dot.getLoc(), wide, zero, IntegerAttr()));
+    dot.getResult().setType(wide);
+    dot.setPadded(true);
+  });
+}
+
 static LogicalResult makeStatic(MapBlocksOp block, TileSizes sizes) {
   OpBuilder b(block);
   SmallVector<int64_t> blocks;
@@ -114,6 +133,7 @@ static LogicalResult makeStatic(MapBlocksOp block, TileSizes sizes) {
         argument.setType(staticType(argument.getType(), sizes));
     return WalkResult::advance();
   });
+  padSums(block, sizes.sums);
   return failure(walked.wasInterrupted());
 }
 
@@ -158,7 +178,7 @@ static TileSizes choose(MapBlocksOp block) {
     int64_t keys = number("keys", 64);
     if (band && (!chosen.contains("band_below") || *band < number("band_below", 0)))
       keys = number("band_keys", keys);
-    return {number("rows", 64), keys, number("pad", 1)};
+    return {number("rows", 64), keys, number("pad", 1), number("sums", 0)};
   }
   return {64, headDim(block) <= 128 ? 128 : 64};
 }

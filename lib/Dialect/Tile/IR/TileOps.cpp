@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileVerify.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Scatter.h"
 #include "fa/Dialect/Tile/IR/Stores.h"
 #include "mlir/IR/Builders.h"
@@ -317,7 +318,7 @@ void AccumulateOp::getEffects(
 //===----------------------------------------------------------------------===//
 
 LogicalResult tile::verifyProduct(Operation *op, Type aType, Type bType, Type accType,
-                                  bool transposeB, bool ones, bool transposeA) {
+                                  bool transposeB, bool ones, bool transposeA, bool padded) {
   StringRef name = op->getName().stripDialect();
   auto [a, aElement] = shapeAndElement(aType);
   auto [b, bElement] = shapeAndElement(bType);
@@ -327,12 +328,20 @@ LogicalResult tile::verifyProduct(Operation *op, Type aType, Type bType, Type ac
                              << bType << ", " << accType;
   if (ones && transposeB)
     return op->emitOpError() << "(" << name << "_c3) b has no ones where it is transposed";
+  if (padded && (transposeB || ones))
+    return op->emitOpError() << "(" << name << "_c5) b is not padded where it "
+                             << (ones ? "has ones" : "is transposed");
+  int64_t columns = b[transposeB ? 0 : 1] + (ones ? 8 : 0);
+  if (padded)
+    columns = llvm::alignTo(columns, kPanelColumns);
   if (a[transposeA ? 0 : 1] != b[transposeB ? 1 : 0] || acc[0] != a[transposeA ? 1 : 0] ||
-      acc[1] != b[transposeB ? 0 : 1] + (ones ? 8 : 0))
+      acc[1] != columns)
     return op->emitOpError() << "(" << name << "_c1) shapes do not fit: " << str(a)
                              << (transposeA ? " transposed" : "") << " times " << str(b)
                              << (transposeB ? " transposed" : "")
-                             << (ones ? " and 8 columns of ones" : "") << " into " << str(acc);
+                             << (ones ? " and 8 columns of ones" : "")
+                             << (padded ? " padded to a multiple of 64 columns" : "") << " into "
+                             << str(acc);
   if (aElement != bElement)
     return op->emitOpError() << "(" << name << "_c2) a and b must have one element type, got "
                              << aElement << " and " << bElement;
@@ -341,6 +350,9 @@ LogicalResult tile::verifyProduct(Operation *op, Type aType, Type bType, Type ac
   bool narrow = aElement.isF16() || aElement.isBF16();
   if (ones && !narrow)
     return op->emitOpError() << "(" << name << "_c3) ones are f16 or bf16, got " << aElement;
+  if (padded && !narrow)
+    return op->emitOpError() << "(" << name << "_c5) b is f16 or bf16 where it is padded, got "
+                             << aElement;
   if (transposeA && !narrow)
     return op->emitOpError() << "(" << name << "_c4) a is f16 or bf16 where it is transposed, got "
                              << aElement;
@@ -349,7 +361,7 @@ LogicalResult tile::verifyProduct(Operation *op, Type aType, Type bType, Type ac
 
 LogicalResult DotOp::verify() {
   return verifyProduct(*this, getA().getType(), getB().getType(), getAcc().getType(),
-                       getTransposeB(), getOnes(), getTransposeA());
+                       getTransposeB(), getOnes(), getTransposeA(), getPadded());
 }
 
 void DotOp::getEffects(

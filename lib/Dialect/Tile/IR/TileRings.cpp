@@ -242,7 +242,7 @@ LogicalResult CopyWaitOp::verify() {
 
 LogicalResult DotStartOp::verify() {
   if (failed(verifyProduct(*this, getA().getType(), getB().getType(), getAcc().getType(),
-                           getTransposeB(), getOnes(), getTransposeA())))
+                           getTransposeB(), getOnes(), getTransposeA(), getPadded())))
     return failure();
   if (getTransposeA() && !isa<SlotType>(getA().getType()))
     return emitOpError() << "(dot_start_c3) transposes what it reads from a slot, got a of "

@@ -30,9 +30,9 @@ LogicalResult verifyBoxes(Operation *op, Type memory, ArrayRef<int64_t> dims, Ty
 LogicalResult verifyStaging(Operation *op, StringRef constraint, ViewType memory,
                             ArrayRef<int64_t> shape, Type element, RankedTensorType tile);
 
-/// (C1) to (C3) of dot, for which a and b are tensors or slots.
+/// (C1) to (C5) of dot, for which a and b are tensors or slots.
 LogicalResult verifyProduct(Operation *op, Type a, Type b, Type acc, bool transposeB, bool ones,
-                            bool transposeA = false);
+                            bool transposeA = false, bool padded = false);
 
 } // namespace mlir::tile
 

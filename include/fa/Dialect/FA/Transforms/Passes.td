@@ -172,6 +172,9 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
     Option<"byKeyHeads", "by-key-heads", "bool", /*default=*/"false",
     "sums of f32 of products at rows and at keys by one kernel, a block a key head, which adds to "
     "those at rows in memory">,
+    Option<"sumColumns", "sum-columns", "int64_t", /*default=*/"0",
+    "columns that sums which blocks add to in memory get if they have fewer, but more than half; "
+    "0: those that they have">,
     Option<"form", "form", "::mlir::fa::PairwiseForm", /*default=*/"::mlir::fa::PairwiseForm::split",
     "who computes products at rows",
     [{::llvm::cl::values(

@@ -168,16 +168,19 @@ def Tile_DotOp : Tile_Op<"dot", [AlwaysSpeculatable, AllTypesMatch<["acc", "resu
     f32 operands are formed (ieee is always allowed instead). Operands may
     stand in shared memory, which is then read until the result is there. With
     `ones`, b counts as having 8 more columns, in which each element is 1: the
-    last 8 columns of the result are those of acc plus the sums of a's rows.
+    last 8 columns of the result are those of acc plus the sums of a's rows. With `padded`, acc has
+    columns behind those of b, up to the end of b's last panel of 64: nothing is said of them.
 
     Constraints:
     - (C1) a is MxK (KxM with transpose_a), b KxN (NxK with transpose_b), acc MxN (Mx(N + 8) with ones).
     - (C2) a and b have one floating-point element type; acc is f32.
     - (C3) ones is for operands of 2 bytes, without transpose_b.
     - (C4) transpose_a is for operands of 2 bytes.
+    - (C5) With padded, which is for operands of 2 bytes without transpose_b or ones, acc has the columns of b
+      rounded up to a multiple of 64.
 
     Created by the rewrites of `fa` and by hand; `ones` by `tile-append-row-sum`, `transpose_a` by
-    `tile-assign-layouts`.
+    `tile-assign-layouts`, `padded` by `fa-tile-attention`.
 
     Example:
 
@@ -187,10 +190,10 @@ def Tile_DotOp : Tile_Op<"dot", [AlwaysSpeculatable, AllTypesMatch<["acc", "resu
   }];
   let arguments = (ins Tile_DotOperand:$a, Tile_DotOperand:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b,
     DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision,
-    UnitAttr:$ones, UnitAttr:$transpose_a);
+    UnitAttr:$ones, UnitAttr:$transpose_a, UnitAttr:$padded);
   let results = (outs Tile_FloatTile:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? (`ones` $ones^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
+    $a `,` $b `,` $acc (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? (`ones` $ones^)? (`padded` $padded^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;

@@ -242,7 +242,7 @@ def Tile_DotStartOp : Tile_SharedOp<"dot_start"> {
     their rows of a.
 
     Constraints:
-    - (C1) Shapes and types as for tile.dot (C1, C2, C3); the result is pending of acc's type.
+    - (C1) Shapes and types as for tile.dot (C1, C2, C3, C5); the result is pending of acc's type.
     - (C2) With ones, b stands in a slot whose layout has ones.
     - (C3) With transpose_a, a stands in a slot.
 
@@ -257,10 +257,10 @@ def Tile_DotStartOp : Tile_SharedOp<"dot_start"> {
   }];
   let arguments = (ins Tile_DotOperand:$a, Tile_DotOperand:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b,
     DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision,
-    UnitAttr:$ones, UnitAttr:$transpose_a);
+    UnitAttr:$ones, UnitAttr:$transpose_a, UnitAttr:$padded);
   let results = (outs Tile_PendingType:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? (`ones` $ones^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
+    $a `,` $b `,` $acc (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? (`ones` $ones^)? (`padded` $padded^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
   }];
   let hasVerifier = 1;

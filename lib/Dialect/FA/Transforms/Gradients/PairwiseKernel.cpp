@@ -108,9 +108,13 @@ Value PairwiseKernel::addPairs(Value sum, const Output &output) {
     return {};
   }
   if (output.sum.isProduct()) {
-    if (isAddedInMemory(output))
-      sum = isShared(output) ? r.splat(0.0, r.tile(Axis::rows, output.type.getShape().back()))
-                             : r.loadRows(getView(output));
+    if (isShared(output)) {
+      // Memory may have more columns.
+      auto type = cast<RankedTensorType>(op.getResult(output.result).getType());
+      sum = r.splat(0.0, r.tile(Axis::rows, type.getShape().back()));
+    } else if (isAddedInMemory(output)) {
+      sum = r.loadRows(getView(output));
+    }
     Value tile = tileOf(output.sum.getTimes(), !output.sum.has(Axis::rows));
     Type element = getElementTypeOrSelf(tile.getType());
     sum = r.dot(asOperand(r.convert(w, element), output), tile, sum, /*transposeB=*/false,

@@ -181,14 +181,15 @@ static Value finishRows(PairwiseOp op, unsigned number, Value sums) {
   block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(axes, query, key)));
   BlockBuilder r(b, op.getLoc());
   r.enter(block, query, key, op.getSequences());
-  Value sum = r.loadRows(r.sumsOf(sums));
+  Value sum = r.loadRows(r.sumsOf(sums), type.getShape().back());
   sum = r.mul(sum,
               r.splat(op.getSum(number).getFactorValue(), cast<RankedTensorType>(sum.getType())));
   r.store(r.convert(sum, type.getElementType()), block.getResultView(0), kRowAxes);
   return block.getResult(0);
 }
 
-static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKeyHeads, bool fused) {
+static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKeyHeads, bool fused,
+                    int64_t sumColumns) {
   OpBuilder b(op);
   Value query = op.getRows().front(), key = op.getColumns().front();
   std::vector<std::unique_ptr<PairwiseKernel>> kernels;
@@ -253,6 +254,8 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
       // Places of sequences are more rows than there are queries.
       if (op.getQueryStarts())
         shape[shape.size() - 2] = ShapedType::kDynamic;
+      if (shape.back() > sumColumns / 2)
+        shape.back() = std::max(shape.back(), sumColumns);
       type = RankedTensorType::get(shape, b.getF32Type());
       (splitGroups ? kernel("_keys", ValueRange{query, key}, kKeySumAxes)
                    : kernel("_keys", key, kKeyAxes))
@@ -319,7 +322,7 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
       bool narrow =
           getElementTypeOrSelf(op.getRows().front().getType()).getIntOrFloatBitWidth() == 16;
       rewrite(op, narrow && narrowColumns ? narrowColumns : columns, splitGroups,
-              byKeyHeads && fitsHeads(op), fused && fits);
+              byKeyHeads && fitsHeads(op), fused && fits, sumColumns);
     }
   }
 };

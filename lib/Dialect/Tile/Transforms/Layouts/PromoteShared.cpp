@@ -514,7 +514,7 @@ void PromoteShared::startProduct(DotOp dot) {
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
   auto start = DotStartOp::create(b, dot.getLoc(), PendingType::get(&getContext(), acc), dot.getA(),
                                   dot.getB(), dot.getAcc(), dot.getTransposeB(), dot.getPrecision(),
-                                  dot.getOnes(), dot.getTransposeA());
+                                  dot.getOnes(), dot.getTransposeA(), dot.getPadded());
   auto await = AwaitOp::create(b, dot.getLoc(), acc, start);
   dot.replaceAllUsesWith(await.getResult());
   dot.erase();
