@@ -61,7 +61,7 @@ func.func @f(%q: tensor<?x?x?x64xf32> {fa.name = "q"}, %k: tensor<?x?x?x64xf32> 
 
 // -----
 
-// expected-error @+1 {{fa.tiles of entry @f has no "row": expected rows, keys, band_keys, band_below, warps, beside, roles, blocks, pad or holes}}
+// expected-error @+1 {{fa.tiles of entry @f has no "row": expected rows, keys, band_keys, band_below, warps, beside, roles, blocks, pad, sums or holes}}
 func.func @f(%q: tensor<?x?x?x64xf32> {fa.name = "q"}, %k: tensor<?x?x?x64xf32> {fa.name = "k"},
     %v: tensor<?x?x?x64xf32> {fa.name = "v"})
     -> (tensor<?x?x?x64xf32> {fa.name = "o"}) attributes {fa.tiles = {row = 64 : i64}} {

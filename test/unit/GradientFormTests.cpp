@@ -156,8 +156,17 @@ TEST_F(GradientForm, WindowsStaySplit) {
 }
 
 TEST_F(GradientForm, HeadsThatPaddingWidensStaySplit) {
-  compile(attention(kCausal, /*dim=*/96));
-  EXPECT_FALSE(launch(2, 8, 8, 4096, 4096, 96).fused);
+  compile(attention(kCausal, /*dim=*/40));
+  EXPECT_FALSE(launch(2, 8, 8, 4096, 4096, 40).fused);
+}
+
+TEST_F(GradientForm, OfHeadsBetweenPanelsOnlySumsAreWidened) {
+  for (int64_t dim : {72, 96, 120}) {
+    compile(attention(kCausal, dim));
+    EXPECT_TRUE(launch(2, 8, 8, 4096, 4096, dim).fused) << dim;
+    EXPECT_FALSE(launch(2, 8, 8, 1536, 1536, dim).fused) << dim;
+    fa_program_free(std::exchange(program, nullptr));
+  }
 }
 
 TEST_F(GradientForm, IsFusedOnSm80) {

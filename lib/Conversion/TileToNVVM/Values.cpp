@@ -118,8 +118,8 @@ LogicalResult Emitter::emitTruncF(arith::TruncFOp op) {
   return success();
 }
 
-/// Extend bf16, the first half of an f32's bits, two at a time as they are packed: a conversion of
-/// each takes as long as four of these.
+/// Extend bf16, the first half of an f32's bits, two at a time as they are packed: a shift and a
+/// mask in place of two conversions.
 LogicalResult Emitter::emitExtF(arith::ExtFOp op) {
   Value input = get(op.getIn());
   auto type = dyn_cast_or_null<VectorType>(convert(op.getType()));

@@ -505,7 +505,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       // Where memory has these columns, heads do without.
       if (async && facts.adds) {
         int64_t unit = padForSums(sharingOf(1, chosenRows, chosenWarps), facts.headDim);
-        (facts.columnsInMemory % unit == 0 ? sums : pad) = unit;
+        (facts.headUnit % unit != 0 && facts.columnsInMemory % unit == 0 ? sums : pad) = unit;
       } else if (ofGroups)
         pad = padForSums(beside, facts.headDim);
       else if (!async)
@@ -583,7 +583,7 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
                    !(isNarrow(facts) && line->keys > tile::kRowsOfGroup) &&
                    !(facts.pressure == kMedium && facts.functions && facts.headDim > kNarrow);
       int64_t pad = padForSums(sharingOf(1, line->rows, line->warps), facts.headDim);
-      return timed && facts.headUnit % pad == 0;
+      return timed && (facts.headUnit % pad == 0 || facts.columnsInMemory % pad == 0);
     };
     all = all && line && gains() &&
           !block->getParentOfType<func::FuncOp>()->hasAttr(FADialect::kTilesAttr);

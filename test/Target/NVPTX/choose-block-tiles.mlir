@@ -95,7 +95,17 @@ func.func @narrow(%x: tensor<?x8x?x48xbf16>, %y: tensor<?x8x?x48xbf16>) -> tenso
 // Two warps have the same keys, and half of the columns each; two blocks of four are on an SM.
 // FUSEDUNA: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 64 : i64, warps = 4 : i64}
 // FUSEDLIGHT: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 128 : i64, warps = 4 : i64}
-// FUSEDSYNC: fa.map_blocks @both_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 64 : i64, warps = 4 : i64}
+// FUSEDUNA: fa.map_blocks @both_keys {{.*}}fa.tiles = {beside = 2 : i64, blocks = 2 : i64, keys = 64 : i64, pad = 32 : i64, rows = 64 : i64, warps = 4 : i64}
+// FUSEDLIGHT: fa.map_blocks @both_keys {{.*}}fa.tiles = {beside = 2 : i64, keys = 128 : i64, pad = 32 : i64, rows = 128 : i64, warps = 8 : i64}
+// Where memory has whole panels of columns, what is added has them, too, and nothing else.
+// RUN: fa-opt %s --fa-rewrite-pairwise="form=fused sum-columns=128" --gpu-choose-block-tiles=target=sm_90a | FileCheck %s --check-prefix=SUMS
+// RUN: fa-opt %s --fa-rewrite-pairwise="form=fused sum-columns=128" --gpu-choose-block-tiles=target=sm_90a --fa-tile-attention | FileCheck %s --check-prefix=PADDED
+// SUMS: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+// SUMS: fa.map_blocks @both_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, sums = 128 : i64, warps = 8 : i64}
+// PADDED: fa.map_blocks @both_keys over
+// PADDED: tile.dot %{{.*}} transpose_b {{.*}} : tensor<128x96xbf16>, tensor<64x96xbf16>, tensor<128x64xf32>
+// PADDED: tile.dot %{{.*}} padded {{.*}} : tensor<64x128xbf16>, tensor<128x96xbf16>, tensor<64x128xf32>
+// PADDED: tile.accumulate %{{.*}} inside : tensor<64x128xf32>, <?x8x?x128xf32>
 func.func @both(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>) -> (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>) {
   %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
     ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):

@@ -424,6 +424,38 @@ func.func @columns_between_c3(%a: tensor<16xi32>) {
 
 // -----
 
+func.func @dot_c5(%a: tensor<16x32xf16>, %b: tensor<96x32xf16>, %c: tensor<16x128xf32>) {
+  // expected-error @+1 {{(dot_c5) b is not padded where it is transposed}}
+  %0 = tile.dot %a, %b, %c transpose_b padded : tensor<16x32xf16>, tensor<96x32xf16>, tensor<16x128xf32>
+  return
+}
+
+// -----
+
+func.func @dot_c5_ones(%a: tensor<16x32xf16>, %b: tensor<32x96xf16>, %c: tensor<16x128xf32>) {
+  // expected-error @+1 {{(dot_c5) b is not padded where it has ones}}
+  %0 = tile.dot %a, %b, %c ones padded : tensor<16x32xf16>, tensor<32x96xf16>, tensor<16x128xf32>
+  return
+}
+
+// -----
+
+func.func @dot_c5_columns(%a: tensor<16x32xf16>, %b: tensor<32x96xf16>, %c: tensor<16x192xf32>) {
+  // expected-error @+1 {{(dot_c1) shapes do not fit: 16x32 times 32x96 padded to a multiple of 64 columns into 16x192}}
+  %0 = tile.dot %a, %b, %c padded : tensor<16x32xf16>, tensor<32x96xf16>, tensor<16x192xf32>
+  return
+}
+
+// -----
+
+func.func @dot_c5_f32(%a: tensor<16x32xf32>, %b: tensor<32x96xf32>, %c: tensor<16x128xf32>) {
+  // expected-error @+1 {{(dot_c5) b is f16 or bf16 where it is padded, got 'f32'}}
+  %0 = tile.dot %a, %b, %c padded : tensor<16x32xf32>, tensor<32x96xf32>, tensor<16x128xf32>
+  return
+}
+
+// -----
+
 func.func @dot_c3(%a: tensor<16x32xf16>, %b: tensor<8x32xf16>, %c: tensor<16x16xf32>) {
   // expected-error @+1 {{(dot_c3) b has no ones where it is transposed}}
   %0 = tile.dot %a, %b, %c transpose_b ones : tensor<16x32xf16>, tensor<8x32xf16>, tensor<16x16xf32>

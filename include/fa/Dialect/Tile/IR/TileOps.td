@@ -180,7 +180,7 @@ def Tile_DotOp : Tile_Op<"dot", [AlwaysSpeculatable, AllTypesMatch<["acc", "resu
       rounded up to a multiple of 64.
 
     Created by the rewrites of `fa` and by hand; `ones` by `tile-append-row-sum`, `transpose_a` by
-    `tile-assign-layouts`, `padded` by `fa-tile-attention`.
+    `tile-assign-layouts`, `padded` as tiles get their sizes.
 
     Example:
 

@@ -1,6 +1,8 @@
 // RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise=form=fused | FileCheck %s
 // RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise="form=fused split-groups" | FileCheck %s --check-prefix=HEADS
 // RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise="form=fused columns=32 narrow-columns=64" | FileCheck %s --check-prefix=WIDE
+// RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise="form=fused sum-columns=128" | FileCheck %s --check-prefix=NARROW
+// RUN: sed s/x64x/x96x/g %s | fa-opt -split-input-file -fa-rewrite-pairwise="form=fused sum-columns=128" | FileCheck %s --check-prefix=PADDED
 // RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise=form=fused -fa-analyze-mask | FileCheck %s --check-prefix=MASK
 // RUN: fa-opt %s -split-input-file -fa-rewrite-pairwise=form=fused -o /dev/null --remarks=fa-rewrite-pairwise 2>&1 | FileCheck %s --check-prefix=REMARK
 
@@ -26,6 +28,18 @@
 // CHECK:           %[[SCALED:.*]] = arith.mulf %[[SUM]],
 // CHECK:           arith.truncf %[[SCALED]]
 // CHECK:         return %[[LAST]], %[[R]]#0
+
+// Memory has whole panels of columns where these are more than half of two; what is added to it, and what is converted,
+// has the head's.
+// NARROW-LABEL: func.func @both(
+// NARROW: fa.map_blocks @both_keys_zero {{.*}} -> tensor<?x8x?x64xf32>
+// PADDED-LABEL: func.func @both(
+// PADDED: fa.map_blocks @both_keys_zero {{.*}} -> tensor<?x8x?x128xf32>
+// PADDED: fa.map_blocks @both_keys over
+// PADDED: tile.accumulate %{{.*}} inside : tensor<?x96xf32, {{.*}}>, <?x8x?x128xf32>
+// PADDED: fa.map_blocks @both_rows_convert
+// PADDED: tile.load %{{.*}} : tensor<?x8x?x128xf32> -> tensor<?x96xf32,
+// PADDED: tile.store %{{.*}} : tensor<?x96xbf16, {{.*}}>, <?x8x?x96xbf16>
 
 // Of one head each, where key blocks are few.
 // HEADS-LABEL: func.func @both(
