@@ -61,6 +61,16 @@ func.func @f(%q: tensor<?x?x?x64xf32> {fa.name = "q"}, %k: tensor<?x?x?x64xf32> 
 
 // -----
 
+// expected-error @+1 {{fa.tiles of entry @f has sums = 96 : i64, expected an i64 from 64 to 256, a multiple of 64}}
+func.func @f(%q: tensor<?x?x?x64xf32> {fa.name = "q"}, %k: tensor<?x?x?x64xf32> {fa.name = "k"},
+    %v: tensor<?x?x?x64xf32> {fa.name = "v"})
+    -> (tensor<?x?x?x64xf32> {fa.name = "o"}) attributes {fa.tiles = {sums = 96 : i64}} {
+  %o = fa.attention query(%q) key(%k) value(%v) : (tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>) -> tensor<?x?x?x64xf32>
+  return %o : tensor<?x?x?x64xf32>
+}
+
+// -----
+
 // expected-error @+1 {{fa.tiles of entry @f has no "row": expected rows, keys, band_keys, band_below, warps, beside, roles, blocks, pad, sums or holes}}
 func.func @f(%q: tensor<?x?x?x64xf32> {fa.name = "q"}, %k: tensor<?x?x?x64xf32> {fa.name = "k"},
     %v: tensor<?x?x?x64xf32> {fa.name = "v"})

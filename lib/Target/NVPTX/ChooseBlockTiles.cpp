@@ -235,6 +235,13 @@ int64_t unitOfShared(int64_t headDim) {
   return headDim <= tile::kPanelColumns ? tile::kPanelColumns : 2 * tile::kPanelColumns;
 }
 
+/// Return whether what the block adds to has whole panels of columns for both warpgroups where
+/// heads do not: the product that is added is rounded up to these, and nothing else.
+bool padsSums(const Facts &facts) {
+  int64_t unit = unitOfShared(facts.headDim);
+  return unit > tile::kPanelColumns && facts.headUnit % unit != 0 && facts.columnsInMemory == unit;
+}
+
 /// Collect the facts from the tiles that the block loads.
 Facts factsOf(MapBlocksOp block) {
   Facts facts;
@@ -307,9 +314,8 @@ Facts factsOf(MapBlocksOp block) {
   facts.pressure = pressureOfAll(captures, facts.regions, dropout);
   // Three accumulators leave registers for what is light alone, but where warpgroups share whole
   // panels of columns, and heads are not rounded up to these.
-  int64_t unit = unitOfShared(facts.headDim);
-  if (facts.adds && facts.pressure != kLight && facts.headUnit % unit != 0 &&
-      facts.columnsInMemory % unit != 0)
+  if (facts.adds && facts.pressure != kLight && facts.headUnit % unitOfShared(facts.headDim) != 0 &&
+      !padsSums(facts))
     facts.pressure = std::max(facts.pressure, kTensors);
   return facts;
 }
@@ -505,7 +511,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       // Where memory has these columns, heads do without.
       if (async && facts.adds) {
         int64_t unit = padForSums(sharingOf(1, chosenRows, chosenWarps), facts.headDim);
-        (facts.headUnit % unit != 0 && facts.columnsInMemory % unit == 0 ? sums : pad) = unit;
+        (padsSums(facts) && unit == facts.columnsInMemory ? sums : pad) = unit;
       } else if (ofGroups)
         pad = padForSums(beside, facts.headDim);
       else if (!async)
@@ -583,7 +589,7 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
                    !(isNarrow(facts) && line->keys > tile::kRowsOfGroup) &&
                    !(facts.pressure == kMedium && facts.functions && facts.headDim > kNarrow);
       int64_t pad = padForSums(sharingOf(1, line->rows, line->warps), facts.headDim);
-      return timed && (facts.headUnit % pad == 0 || facts.columnsInMemory % pad == 0);
+      return timed && (facts.headUnit % pad == 0 || padsSums(facts));
     };
     all = all && line && gains() &&
           !block->getParentOfType<func::FuncOp>()->hasAttr(FADialect::kTilesAttr);

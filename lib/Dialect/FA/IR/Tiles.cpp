@@ -7,6 +7,7 @@
 
 #include "fa/Dialect/FA/IR/Tiles.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Support/MaxSize.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -37,7 +38,7 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
                           {"roles", 1, 2},
                           {"blocks", 1, kMostBlocks},
                           {"pad", 1, kMostPad},
-                          {"sums", kTileStep, kMostPad}};
+                          {"sums", tile::kPanelColumns, kMostPad}};
   for (NamedAttribute tile : tiles) {
     if (tile.getName() == "holes" && isa<FunctionOpInterface>(op)) {
       if (failed(verifyTiles(op, tile.getValue())))
@@ -56,7 +57,8 @@ LogicalResult fa::verifyTiles(Operation *op, Attribute attribute) {
     if (!inRange)
       return fail() << "has " << range->name << " = " << tile.getValue()
                     << ", expected an i64 from " << range->multiple << " to " << range->most
-                    << (range->multiple > 1 ? ", a multiple of 8" : "");
+                    << (range->multiple > 1 ? ", a multiple of " + std::to_string(range->multiple)
+                                            : std::string());
   }
   return success();
 }

@@ -21,9 +21,11 @@
 #include "BlockBuilder.h"
 #include "fa/Dialect/FA/IR/Tiles.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Support/Holds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FATILEATTENTION
@@ -85,15 +87,22 @@ static int64_t sizeIn(MapBlocksOp block, FlatSymbolRefAttr kernel, Axis axis) {
   return 0;
 }
 
-/// Let products that are added to memory have columns behind their operand's.
+/// Let products of 2 bytes that begin at 0 and are added to memory, and no more, have columns
+/// behind their operand's.
 static void padSums(MapBlocksOp block, int64_t columns) {
+  constexpr int64_t kPanel = tile::kPanelColumns;
   block.getBody()->walk([&](tile::AccumulateOp op) {
     auto dot = op.getValue().getDefiningOp<tile::DotOp>();
     auto type = cast<RankedTensorType>(op.getValue().getType());
-    if (!dot || type.getDimSize(1) >= columns)
+    if (!dot || type.getDimSize(1) >= columns || !dot->hasOneUse() || dot.getTransposeB() ||
+        dot.getOnes() || getElementTypeOrSelf(dot.getB().getType()).getIntOrFloatBitWidth() != 16)
+      return;
+    auto init = dot.getAcc().getDefiningOp<tile::BroadcastOp>();
+    if (!init || !matchPattern(init.getInput(), m_PosZeroFloat()))
       return;
     OpBuilder b(dot);
-    auto wide = type.clone({type.getDimSize(0), columns});
+    int64_t own = cast<RankedTensorType>(dot.getB().getType()).getDimSize(1);
+    auto wide = type.clone({type.getDimSize(0), static_cast<int64_t>(llvm::alignTo(own, kPanel))});
     Value zero = arith::ConstantOp::create(b, dot.getLoc(), b.getZeroAttr(type.getElementType()));
     dot.getAccMutable().assign(
         tile::BroadcastOp::create(b, dot.getLoc(), wide, zero, IntegerAttr()));

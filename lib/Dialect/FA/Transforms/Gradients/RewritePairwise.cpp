@@ -254,7 +254,9 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
       // Places of sequences are more rows than there are queries.
       if (op.getQueryStarts())
         shape[shape.size() - 2] = ShapedType::kDynamic;
-      if (shape.back() > sumColumns / 2)
+      // Those that TMA cannot load have no asynchronous products, which share panels.
+      constexpr int64_t kChunk = 8;
+      if (shape.back() > sumColumns / 2 && shape.back() % kChunk == 0)
         shape.back() = std::max(shape.back(), sumColumns);
       type = RankedTensorType::get(shape, b.getF32Type());
       (splitGroups ? kernel("_keys", ValueRange{query, key}, kKeySumAxes)

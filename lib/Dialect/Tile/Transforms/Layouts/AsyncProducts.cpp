@@ -100,7 +100,8 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
     return "its accumulator is not spread over warps by 16 rows";
   // Warpgroups that have the same rows start at columns of their own, where a panel of b starts, or
   // in the only one.
-  int64_t unit = dot.getTransposeB() || acc.getDimSize(1) == kPanelColumns ? 8 : kPanelColumns;
+  bool isOnePanel = acc.getDimSize(1) == kPanelColumns && !dot.getPadded();
+  int64_t unit = dot.getTransposeB() || isOnePanel ? 8 : kPanelColumns;
   if (beside && (modes[1].strides[0] != 0 || modes[1].strides[1] % unit != 0 ||
                  modes[1].strides[1] * modes[1].extent != acc.getDimSize(1)))
     return "its warpgroups share no whole panels of columns";

@@ -93,10 +93,11 @@ static SmallVector<int64_t> inOrderOfMemory(LoadOp load) {
   return dims;
 }
 
-/// Choose the widest panels that pad rows least; those of TMA are all of one width.
-static SwizzleAttr swizzleFor(RankedTensorType tile, bool tma, bool ones) {
+/// Choose the widest panels that pad rows least; those of TMA are all of one width, and so are
+/// those of products that read them to their ends.
+static SwizzleAttr swizzleFor(RankedTensorType tile, bool widest, bool ones) {
   int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
-  int64_t width = tma ? kWidestPanel : panelOf(rowBytes);
+  int64_t width = widest ? kWidestPanel : panelOf(rowBytes);
   return SwizzleAttr::get(tile.getContext(), width, ones);
 }
 
@@ -162,7 +163,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
 
   void runOnOperation() override;
   FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1, bool ones = false,
-                            int64_t readers = 1);
+                            int64_t readers = 1, bool widest = false);
   LogicalResult orderAccesses();
   SmallVector<LoadOp> takeAlike(LoadOp load);
   LogicalResult promoteLoad(LoadOp load);
@@ -195,7 +196,7 @@ static Location nameAfter(Location tile, StringRef suffix) {
 
 /// Make a ring for the tile, after the rings made before.
 FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t stages, bool ones,
-                                         int64_t readers) {
+                                         int64_t readers, bool widest) {
   auto tile = cast<RankedTensorType>(type);
   if (!tile.hasStaticShape())
     return user->emitOpError() << "needs a tile of static shape to bring it to shared memory, got "
@@ -210,10 +211,10 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t sta
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
   if (lastRing)
     b.setInsertionPointAfter(lastRing);
-  auto ring = RingOp::create(
-      b, nameAfter(user->getLoc(), "_ring"),
-      RingType::get(&getContext(), stages, tile.getShape(), element, swizzleFor(tile, async, ones)),
-      readers);
+  auto ring = RingOp::create(b, nameAfter(user->getLoc(), "_ring"),
+                             RingType::get(&getContext(), stages, tile.getShape(), element,
+                                           swizzleFor(tile, async || widest, ones)),
+                             readers);
   lastRing = ring;
   return ring.getResult();
 }
@@ -300,10 +301,14 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
               });
   llvm::MapVector<StringRef, SmallVector<OpOperand *>> uses;
   SmallVector<LoadOp> alike = takeAlike(load);
+  bool padded = false;
   for (LoadOp of : alike)
-    for (OpOperand &use : of.getResult().getUses())
+    for (OpOperand &use : of.getResult().getUses()) {
       uses[hasRoles ? roleOf(use.getOwner()) : StringRef(kCompute)].push_back(&use);
-  FailureOr<Value> ring = makeRing(load, tile, async && inLoop ? 2 : 1, ones, uses.size());
+      auto dot = dyn_cast<DotOp>(use.getOwner());
+      padded |= dot && dot.getPadded();
+    }
+  FailureOr<Value> ring = makeRing(load, tile, async && inLoop ? 2 : 1, ones, uses.size(), padded);
   if (failed(ring))
     return failure();
   auto type = cast<RingType>(ring->getType());
@@ -364,7 +369,7 @@ LogicalResult PromoteShared::promoteBeside(LoadOp load) {
   constexpr int64_t kReserve = 2560;
   bool again = isa<scf::ForOp>(load->getParentOp());
   int64_t bytes = SlotType::get(&getContext(), stored.getShape(), stored.getElementType(),
-                                swizzleFor(stored, /*tma=*/true, /*ones=*/false))
+                                swizzleFor(stored, /*widest=*/true, /*ones=*/false))
                       .strideInBytes();
   int64_t all = bytesOfSums(getOperation()) + (again ? 2 : 1) * bytes + kReserve;
   for (auto ring : getOperation().getOps<RingOp>())

@@ -72,7 +72,8 @@ bool tile::hasSumsOfRounded(DotOp dot) {
   auto isAddedUp = [](Operation *user) {
     return isa<arith::ExtFOp>(user) && llvm::any_of(user->getUsers(), [](Operation *of) {
              auto reduce = dyn_cast<ReduceOp>(of);
-             return isa<ColumnsOp>(of) || (reduce && reduce.getKind() == Reduction::addf);
+             return isa<ColumnsOp>(of) ||
+                    (reduce && reduce.getKind() == Reduction::addf && reduce.getDim() == 1);
            });
   };
   return dot.getOnes() || llvm::any_of(dot.getA().getUsers(), isAddedUp);
