@@ -184,8 +184,7 @@ def utilization(row, name):
 
 
 def energy(rows):
-    """Of its own section, else of one length of the grid."""
-    rows = [row for row in rows if section_of(row) != "grid"] or rows
+    """Of one length."""
     lengths = sorted({row["n"] for row in rows if row.get("mhz")})
     n = 8192 if 8192 in lengths else lengths[-1] if lengths else None
     rows = [row for row in rows if row["n"] == n]
@@ -322,8 +321,9 @@ def orders(rows):
     return lines + reasons(rows)
 
 
-# The tables in order: a name, the sections that it is of (none: all), and what makes it.
-TABLES = [("grid", ("grid",), grid), ("energy", ("energy", "grid"), energy), ("backward-energy", ("backward-energy",), energy),
+# The tables in order: a name, the sections that it is of (none: all), and what makes it. Of several with one name the
+# first is made for which there are rows.
+TABLES = [("grid", ("grid",), grid), ("energy", ("energy",), energy), ("energy", ("grid",), energy), ("backward-energy", ("backward-energy",), energy),
           ("lse-off", ("lse-off",), grid), ("flash", ("flash",), grid), ("backward-flash", ("backward-flash",), grid),
           ("flash-3", ("flash-3",), grid), ("backward-flash-3", ("backward-flash-3",), grid),
           ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
@@ -349,6 +349,8 @@ def make_tables(files):
     home = statistics.mode(data["device"] for data in files for _ in data["rows"])
     tables = {}
     for name, sections, make in TABLES:
+        if name in tables:
+            continue
         part = [(data["device"], row) for data in files for row in data["rows"]
                 if (section_of(row) in sections if sections else data["device"] == home)]
         devices = sorted({device for device, _ in part})
