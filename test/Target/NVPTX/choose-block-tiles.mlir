@@ -100,6 +100,10 @@ func.func @narrow(%x: tensor<?x8x?x48xbf16>, %y: tensor<?x8x?x48xbf16>) -> tenso
 // Where memory has whole panels of columns, what is added has them, too, and nothing else.
 // RUN: fa-opt %s --fa-rewrite-pairwise="form=fused sum-columns=128" --gpu-choose-block-tiles=target=sm_90a | FileCheck %s --check-prefix=SUMS
 // RUN: fa-opt %s --fa-rewrite-pairwise="form=fused sum-columns=128" --gpu-choose-block-tiles=target=sm_90a --fa-tile-attention | FileCheck %s --check-prefix=PADDED
+// A product that does not begin at 0 stays as it is.
+// RUN: fa-opt %s --fa-rewrite-pairwise="form=fused sum-columns=128" --gpu-choose-block-tiles=target=sm_90a | sed 's/constant 0.000000e+00 : f32/constant 7.000000e+00 : f32/' | fa-opt --fa-tile-attention | FileCheck %s --check-prefix=STARTED --implicit-check-not=padded
+// STARTED: fa.map_blocks @both_keys over
+// STARTED: tile.accumulate %{{.*}} inside : tensor<64x96xf32>, <?x8x?x128xf32>
 // SUMS: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // SUMS: fa.map_blocks @both_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, sums = 128 : i64, warps = 8 : i64}
 // PADDED: fa.map_blocks @both_keys over
