@@ -67,16 +67,16 @@ template <typename Op>
 static TileRef multiplyAs(Op op, const Elements &a, const Elements &b, const Elements &acc) {
   ArrayRef<int64_t> shape = tileOf(op.getAcc()).getShape();
   int64_t k = a.size() / shape[0];
-  if (op.getPadded() && static_cast<int64_t>(b.size()) != k * shape[1])
-    return multiplyAs(op, a, padded(b, k, shape[1]), acc);
+  const Elements wide = op.getPadded() ? padded(b, k, shape[1]) : Elements();
+  const Elements &columns = op.getPadded() ? wide : b;
   if (op.getTransposeA()) {
     Elements rows(a.size());
     for (int64_t i = 0; i < shape[0]; ++i)
       for (int64_t x = 0; x < k; ++x)
         rows[i * k + x] = a[x * shape[0] + i];
-    return multiply(rows, b, acc, shape[0], shape[1], k, op.getTransposeB());
+    return multiply(rows, columns, acc, shape[0], shape[1], k, op.getTransposeB());
   }
-  return multiply(a, b, acc, shape[0], shape[1], k, op.getTransposeB());
+  return multiply(a, columns, acc, shape[0], shape[1], k, op.getTransposeB());
 }
 
 LogicalResult Agent::startProduct(tile::DotStartOp op) {

@@ -28,7 +28,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
-#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <map>
@@ -138,9 +137,6 @@ LogicalResult MmaProduct::plan() {
   if (!slotB)
     return op.emitError() << "operand b of a product must be in shared memory; run "
                              "tile-promote-shared";
-  if (op.getPadded() && slotB.getLayout().getBytes() != tile::kWidestPanel)
-    return op.emitError() << "columns behind those of b are in panels of " << tile::kWidestPanel
-                          << " bytes, got b in " << slotB;
   element = slotB.getElementType();
   tf32 = element.isF32();
   if (tf32 && op.getPrecision() == tile::Precision::ieee)

@@ -126,12 +126,10 @@ LogicalResult Emitter::emitExtF(arith::ExtFOp op) {
   if (!type || type.getNumElements() % 2 != 0 || !type.getElementType().isF32() ||
       !getElementTypeOrSelf(input.getType()).isBF16())
     return emitElementwise(op);
-  auto pairType = VectorType::get(2, b.getBF16Type()),
-       wordType = VectorType::get(1, b.getI32Type());
+  Value words = pack(input);
   SmallVector<Value> elements;
-  for (int64_t i = 0; i < type.getNumElements(); i += 2) {
-    Value pair = fromElements(pairType, {extract(input, i), extract(input, i + 1)});
-    Value word = extract(vector::BitCastOp::create(b, wordType, pair), 0);
+  for (int64_t i = 0; i < type.getNumElements() / 2; ++i) {
+    Value word = extract(words, i);
     for (Value bits : {Value(arith::ShLIOp::create(b, word, i32(16))),
                        Value(arith::AndIOp::create(b, word, i32(0xffff0000)))})
       elements.push_back(arith::BitcastOp::create(b, b.getF32Type(), bits));

@@ -142,10 +142,7 @@ LogicalResult Emitter::checkDotStart(tile::DotStartOp op, const Layout &acc) {
     return op.emitError() << "asynchronous products of " << element
                           << " have no instruction; expected f16 or bf16, or tile.dot";
   auto type = cast<RankedTensorType>(op.getAcc().getType());
-  // The panel of ones, if there is one, follows those of b. What b is padded to is in its last one.
-  if (op.getPadded() && slotB.getLayout().getBytes() != tile::kWidestPanel)
-    return op.emitError() << "columns behind those of b are in panels of " << tile::kWidestPanel
-                          << " bytes, got b in " << slotB;
+  // The panel of ones, if there is one, follows those of b.
   int64_t n = type.getDimSize(1), k = slotB.getShape()[op.getTransposeB() ? 1 : 0];
   if (n > kMostColumns || n % 8 != 0 || k % kStep != 0)
     return op.emitError() << "an asynchronous product of " << n << " columns over " << k

@@ -322,14 +322,14 @@ Facts factsOf(MapBlocksOp block) {
 
 /// Return the line of a table that serves a block; null where there is none. Where steps are
 /// narrower, or parts of blocks, of warps beside each other there are not three, nor do they have
-/// more than a narrow block's keys.
+/// more keys than a warpgroup.
 const Tiles *lineFor(ArrayRef<Tiles> table, const Facts &facts, RegisterPressure pressure) {
   bool narrows = facts.sequences || facts.scatters || facts.blockUnit;
   const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
-    bool isNarrow = tiles.beside == 1 ||
-                    (llvm::isPowerOf2_64(tiles.beside) && tiles.keys <= kMostRowsOfSequences);
+    bool mayNarrow = tiles.beside == 1 ||
+                     (llvm::isPowerOf2_64(tiles.beside) && tiles.keys <= tile::kRowsOfGroup);
     return tiles.bytes == facts.bytes && facts.headDim <= tiles.headDim &&
-           pressure <= tiles.pressure && (!narrows || isNarrow);
+           pressure <= tiles.pressure && (!narrows || mayNarrow);
   });
   return line == table.end() ? nullptr : line;
 }

@@ -353,6 +353,10 @@ LogicalResult tile::verifyProduct(Operation *op, Type aType, Type bType, Type ac
   if (padded && !narrow)
     return op->emitOpError() << "(" << name << "_c5) b is f16 or bf16 where it is padded, got "
                              << aElement;
+  auto slot = dyn_cast<SlotType>(bType);
+  if (padded && slot && slot.getLayout().getBytes() != kWidestPanel)
+    return op->emitOpError() << "(" << name << "_c5) columns behind those of b are in panels of "
+                             << kWidestPanel << " bytes, got b in " << slot;
   if (transposeA && !narrow)
     return op->emitOpError() << "(" << name << "_c4) a is f16 or bf16 where it is transposed, got "
                              << aElement;

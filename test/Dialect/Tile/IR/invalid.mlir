@@ -448,6 +448,14 @@ func.func @dot_c5_columns(%a: tensor<16x32xf16>, %b: tensor<32x96xf16>, %c: tens
 
 // -----
 
+func.func @dot_c5_panels(%a: tensor<16x32xf16>, %b: !tile.slot<32x96xf16, #tile.swizzle<64>>, %c: tensor<16x128xf32>) {
+  // expected-error @+1 {{(dot_c5) columns behind those of b are in panels of 128 bytes, got b in '!tile.slot<32x96xf16, #tile.swizzle<64>>'}}
+  %0 = tile.dot %a, %b, %c padded : tensor<16x32xf16>, !tile.slot<32x96xf16, #tile.swizzle<64>>, tensor<16x128xf32>
+  return
+}
+
+// -----
+
 func.func @dot_c5_f32(%a: tensor<16x32xf32>, %b: tensor<32x96xf32>, %c: tensor<16x128xf32>) {
   // expected-error @+1 {{(dot_c5) b is f16 or bf16 where it is padded, got 'f32'}}
   %0 = tile.dot %a, %b, %c padded : tensor<16x32xf32>, tensor<32x96xf32>, tensor<16x128xf32>

@@ -177,7 +177,7 @@ def Tile_DotOp : Tile_Op<"dot", [AlwaysSpeculatable, AllTypesMatch<["acc", "resu
     - (C3) ones is for operands of 2 bytes, without transpose_b.
     - (C4) transpose_a is for operands of 2 bytes.
     - (C5) With padded, which is for operands of 2 bytes without transpose_b or ones, acc has the columns of b
-      rounded up to a multiple of 64.
+      rounded up to a multiple of 64; a slot of b has panels of 128 bytes.
 
     Created by the rewrites of `fa` and by hand; `ones` by `tile-append-row-sum`, `transpose_a` by
     `tile-assign-layouts`, `padded` as tiles get their sizes.

@@ -197,28 +197,18 @@ static void approximateDivisions(Value sums) {
   }
 }
 
-/// Return sums of what the product takes, that the loop adds up: instead of those of what was not
-/// rounded, or beside them.
-static Value addUpRounded(Sums &sums, bool instead) {
+/// Return sums of what the product takes, that the loop adds up, too.
+static Value addUpRounded(Sums &sums) {
   auto rounded = sums.dot.getA().getDefiningOp<arith::TruncFOp>();
   auto scaled = sums.reduce.getInit().getDefiningOp<RescaleOp>();
   RoleMarker marker(roleOf(sums.dot));
-  auto addUp = [&](ImplicitLocOpBuilder &b, Value init) -> Value {
+  return sums.sum.carryAnother([&](OpBuilder &at, Value argument) -> Value {
+    ImplicitLocOpBuilder b(fa::unnamed(sums.dot.getLoc()), sums.dot->getContext(), &marker);
+    b.restoreInsertionPoint(at.saveInsertionPoint());
+    Value init = RescaleOp::create(b, argument.getType(), argument, scaled.getFactor(),
+                                   scaled.getDimAttr(), Value());
     Value exact = arith::ExtFOp::create(b, rounded.getIn().getType(), rounded.getResult());
     return ReduceOp::create(b, sums.reduce.getType(), Reduction::addf, exact, init, 1);
-  };
-  Location loc = fa::unnamed(sums.dot.getLoc());
-  if (instead) {
-    ImplicitLocOpBuilder b(loc, sums.dot, &marker);
-    sums.reduce.replaceAllUsesWith(addUp(b, scaled));
-    sums.reduce.erase();
-    return sums.sum.getResult();
-  }
-  return sums.sum.carryAnother([&](OpBuilder &at, Value argument) {
-    ImplicitLocOpBuilder b(loc, sums.dot->getContext(), &marker);
-    b.restoreInsertionPoint(at.saveInsertionPoint());
-    return addUp(b, RescaleOp::create(b, argument.getType(), argument, scaled.getFactor(),
-                                      scaled.getDimAttr(), Value()));
   });
 }
 
@@ -246,12 +236,11 @@ private:
         });
     if (ones)
       addOnes(sums, narrow.clone({narrow.getDimSize(0), narrow.getDimSize(1) + kOnes}));
-    Value rounded = ones ? takeColumns(sums, narrow) : addUpRounded(sums, /*instead=*/drop);
-    Value exact = sums.sum.getResult();
-    if (exact != rounded)
-      exact.replaceUsesWithIf(rounded, [&](OpOperand &use) { return drop || dividesBy(use); });
+    Value rounded = ones ? takeColumns(sums, narrow) : addUpRounded(sums);
+    sums.sum.getResult().replaceUsesWithIf(rounded,
+                                           [&](OpOperand &use) { return drop || dividesBy(use); });
     approximateDivisions(rounded);
-    if (drop && ones)
+    if (drop)
       dropSum(sums);
     fa::remarkPassed(*this, loc, "row-sum")
         << fa::decision("sums of rows come {0}; the loop {1}",

@@ -222,13 +222,15 @@ tile.func @changed(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !til
 // takes instead, if nothing else reads the sums.
 // CHECK-LABEL: tile.func @wide(
 // CHECK: %[[R:.*]]:3 = scf.for
+// CHECK-NOT: tile.reduce
 // CHECK:   %[[A:.*]] = arith.truncf
+// CHECK-NOT: tile.reduce
+// CHECK:   tile.dot %[[A]], %{{.*}}, %{{.*}} : tensor<64x64xbf16>, tensor<64x256xbf16>, tensor<64x256xf32>
 // CHECK:   %[[E:.*]] = arith.extf %[[A]] : tensor<64x64xbf16> to tensor<64x64xf32>
 // CHECK:   %[[L:.*]] = tile.reduce addf %[[E]] init %{{.*}} dim 1
 // CHECK-NOT: tile.reduce
-// CHECK:   tile.dot %[[A]], %{{.*}}, %{{.*}} : tensor<64x64xbf16>, tensor<64x256xbf16>, tensor<64x256xf32>
-// CHECK:   scf.yield %[[L]], %{{.*}}, %{{.*}}
-// CHECK: arith.divf %{{.*}}, %[[R]]#0 fastmath<afn>
+// CHECK:   scf.yield %{{.*}}, %{{.*}}, %[[L]]
+// CHECK: arith.divf %{{.*}}, %[[R]]#2 fastmath<afn>
 tile.func @wide(%x: !tile.view<?x64xbf16>, %v: !tile.view<?x256xbf16>, %y: !tile.view<?x256xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
