@@ -1,4 +1,4 @@
-"""Times launches on a GPU with each rival at its own clock, and reads that clock and the power by NVML.
+"""Times launches on a GPU with each rival at its own clock, counts that clock, and reads the power by NVML.
 
 A card at its power limit lowers its clock until the power fits, some tens of milliseconds later. In short
 rounds a kernel therefore runs at the clock that the one before it left. So each rival runs alone for some
@@ -6,7 +6,8 @@ hundred milliseconds, of which the second half is timed, and rivals take turns f
 medians over all rounds; power is a mean. Asked for a window of energy, the timed part lasts as long, whatever the
 untimed part takes: the energy counter moves every 100 ms or so, so that 2 seconds are of 20 steps, and two samples
 of the performance monitors (GPM, from Hopper on) say what part of the time SMs and tensor cores were busy. What NVML
-lowers the clock for is beside each reading.
+lowers the clock for is beside each reading. The clock is the mean over the timed part, of each SM's count of cycles
+and the timer of the device, which a small kernel reads before it and after it; NVML's readings where that cannot run.
 
 PyTorch is imported where events are made, so that the rest serves without it.
 """
@@ -28,6 +29,26 @@ REASONS = {0x1: "idle", 0x2: "set", 0x4: "power", 0x8: "hw_slowdown", 0x10: "syn
            0x40: "hw_thermal", 0x80: "power_brake", 0x100: "display"}
 MONITORED = {"sm": 2, "tensor": 5}  # NVML_GPM_METRIC_SM_UTIL, _ANY_TENSOR_UTIL: percents
 APART = 50  # readings between two samples of the monitors, of which NVML wants 100 ms
+
+
+# Each SM's cycles and the device's nanoseconds, as one store of 16 bytes at the SM's number.
+READ_COUNTERS = b"""
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry read_counters(.param .u64 counters) {
+  .reg .b64 %to, %cycles, %now;
+  .reg .b32 %sm;
+  ld.param.u64 %to, [counters];
+  mov.u32 %sm, %smid;
+  mad.wide.u32 %to, %sm, 16, %to;
+  mov.u64 %cycles, %clock64;
+  mov.u64 %now, %globaltimer;
+  st.global.v2.u64 [%to], {%cycles, %now};
+  ret;
+}
+"""
+NUMBERS = 1024  # of SMs; a number may be greater than their count
 
 
 class FieldValue(ctypes.Structure):
@@ -122,6 +143,47 @@ def open_meter(uuid):
         return None, str(error)
 
 
+class CycleCounter:
+    """The mean SM clock of what PyTorch's current stream runs between two marks."""
+
+    def __init__(self, driver=None):
+        import torch
+        self.driver = driver or ctypes.CDLL("libcuda.so.1")
+        self.counters = torch.zeros(2, NUMBERS, 2, dtype=torch.int64, device="cuda")  # of both marks
+        self.stream = torch.cuda.current_stream().cuda_stream
+        self.blocks = 4 * torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
+        module, self.kernel = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuModuleLoadData", ctypes.byref(module), READ_COUNTERS)
+        self.call("cuModuleGetFunction", ctypes.byref(self.kernel), module, b"read_counters")
+
+    def call(self, name, *arguments):
+        status = getattr(self.driver, name)(*arguments)
+        if status:
+            raise OSError("%s gives %d" % (name, status))
+
+    def mark(self, which):
+        """Reads the counters, the first time (0) or the second (1)."""
+        if not which:
+            self.counters.zero_()
+        address = ctypes.c_uint64(self.counters[which].data_ptr())
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(address))
+        self.call("cuLaunchKernel", self.kernel, self.blocks, 1, 1, 32, 1, 1, 0, ctypes.c_void_p(self.stream), arguments, None)
+
+    def mhz(self):
+        """The mean of the SMs that both marks read, or None."""
+        clocks = [1000 * (after[0] - before[0]) / (after[1] - before[1])
+                  for before, after in zip(*self.counters.tolist()) if before[1] and after[1] > before[1]]
+        return statistics.fmean(clocks) if clocks else None
+
+
+def open_counter():
+    """-> (a counter, ""), or (None, why there is none)"""
+    try:
+        return CycleCounter(), ""
+    except (OSError, AttributeError) as error:
+        return None, str(error)
+
+
 @dataclasses.dataclass
 class Sample:
     when: float  # time.monotonic()
@@ -183,11 +245,14 @@ class Figure:
     joules: float = 0.0
     seconds: float = 0.0
     percents: list = dataclasses.field(default_factory=list)  # {name: of the time}, by rounds
+    clocks: list = dataclasses.field(default_factory=list)  # MHz by the counters, of each round
 
     def time(self):
         return statistics.median(self.milliseconds)
 
     def mhz(self):
+        if self.clocks:
+            return statistics.fmean(self.clocks)
         clocks = [sample.mhz for sample in self.samples if sample.mhz]
         return statistics.median(clocks) if clocks else None
 
@@ -223,14 +288,16 @@ def milliseconds(run, launches):
     return time_chunks(run, launches, 1)[0]
 
 
-def time_chunks(run, launches, chunks):
+def time_chunks(run, launches, chunks, mark=lambda which: None):
     import torch
     events = [torch.cuda.Event(enable_timing=True) for _ in range(chunks + 1)]
+    mark(0)
     events[0].record()
     for event in events[1:]:
         for _ in range(launches):
             run()
         event.record()
+    mark(1)
     events[-1].synchronize()
     return [before.elapsed_time(after) / launches for before, after in zip(events, events[1:])]
 
@@ -241,22 +308,24 @@ def split(total, each):
     return launches, max(3, round(total / (launches * each)))
 
 
-def time_alone(run, each, total, meter, figure, window=0):
+def time_alone(run, each, total, meter, figure, window=0, counter=None):
     """Run `run`, whose launch takes about `each` milliseconds, for `total`, and add the second half to `figure`, or as much
     as `window` where that is longer."""
+    mark = {"mark": counter.mark} if counter else {}
     launches, chunks = split(total / 2, each)
     with Readings(meter, monitored=window > 0) as readings:
         # The queue stays full between both halves: nothing waits there.
         for _ in range(launches * chunks):
             run()
-        times = time_chunks(run, *split(max(total / 2, window), each))
+        times = time_chunks(run, *split(max(total / 2, window), each), **mark)
         end = time.monotonic()
     samples = readings.between(end - sum(times) * launches / 1000, end)
     inside, taken = ([sample.monitors for sample in some if sample.monitors] for some in (samples, readings.samples))
     figure.add(times, samples, meter.busy(inside, taken) if taken else None)
+    figure.clocks += [clock for clock in [counter and counter.mhz()] if clock]
 
 
-def time_rivals(rivals, total, rounds, meter=None, window=0):
+def time_rivals(rivals, total, rounds, meter=None, window=0, counter=None):
     """-> {label: Figure}: each of `rivals` ({label: a function that launches}) at its own clock."""
     figures, each = {label: Figure() for label in rivals}, {}
     for label, run in rivals.items():
@@ -268,7 +337,7 @@ def time_rivals(rivals, total, rounds, meter=None, window=0):
         # rival before took above the limit (measured: the last of three had up to 6 % less).
         first = turn % max(len(order), 1)
         for label, run in order[first:] + order[:first]:
-            time_alone(run, each[label], total, meter, figures[label], window)
+            time_alone(run, each[label], total, meter, figures[label], window, counter)
     return figures
 
 

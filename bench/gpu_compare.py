@@ -16,7 +16,8 @@ bf16, N(0,1) inputs, 16,384 tokens (one sequence where it is longer), hidden siz
 (heads = 2048 / d), LSE on for all or off for all. Each rival runs alone for 300 ms (--milliseconds), of which the
 second half is timed by CUDA events, and rivals take turns for three rounds (--rounds): so each has its own clock
 (`gpu_clock.py`). Figures are medians, in TFLOP/s of visible pairs as the papers count (half for causal), with the
-SM clock, the power and the energy for a TFLOP as NVML has them, and what lowers the clock (a part of the readings each).
+SM clock as it is counted, the power and the energy for a TFLOP as NVML has them, and what lowers the clock (a part of
+the readings each).
 --energy-seconds=2 times as long in each round, after the first half of 300 ms, so that the energy counter has steps
 enough, and adds what part of the time SMs and tensor cores are busy, where the card tells; that is some 7 seconds a
 rival. --bursts adds 15 rounds of 5 ms each, in which a rival runs at the clock that the one before it left.
@@ -57,7 +58,7 @@ else:
 from estimate import block_and_step, changes_code, estimate, find_compiler, visited
 from fa_ctypes import Library
 from gpu_cases import HIDDEN, TOKENS, program, reference, reference_gradients, refusal, visits
-from gpu_clock import open_meter, time_bursts, time_rivals
+from gpu_clock import open_counter, open_meter, time_bursts, time_rivals
 from tables import compare_line, print_tables
 
 
@@ -276,14 +277,14 @@ def prepare(libraries, compiler, options, sections):
     print("%d programs in %d cells" % (len(programs), len(cells)))
 
 
-def compare(libraries, compiler, options, meter, section, name, d, n):
+def compare(libraries, compiler, options, instruments, section, name, d, n):
     """Measures a cell; returns its row of the JSON."""
     batch, heads, key_heads = sizes(name, d, n)
     torch.manual_seed(0)
     q, k, v = (torch.randn(batch, n, h, size, dtype=torch.bfloat16, device="cuda").transpose(1, 2)
                for h, size in ((heads, d), (key_heads, d), (key_heads, CASES[name].value_size or d)))
     rivals, missing, same, order = make_rivals(libraries, compiler, options, section, name, d, q, k, v)
-    figures = time_rivals(rivals, options.milliseconds, options.rounds, meter, options.energy_seconds * 1000)
+    figures = time_rivals(rivals, options.milliseconds, options.rounds, window=options.energy_seconds * 1000, **instruments)
     speed = lambda time: flops_of(section, name, d, n) / time * 1e-9
     ratios, seconds, failed = ask_reports(compiler, options, section, name, d, n)
     row = {"section": section.name, "d": d, "n": n, "case": name, "lse": section.lse, "rivals": order,
@@ -307,7 +308,7 @@ def compare(libraries, compiler, options, meter, section, name, d, n):
     return row
 
 
-def measure(options, libraries, compiler, meter, sections, data, start):
+def measure(options, libraries, compiler, instruments, sections, data, start):
     """Measures cell after cell into `data`, as long as there is time."""
     budget = Budget(options)
     elapsed = lambda: time.monotonic() - start
@@ -318,7 +319,7 @@ def measure(options, libraries, compiler, meter, sections, data, start):
                 data["left_out"].append("%s d = %d n = %d %s" % (section.name, d, n, name))
                 continue
             before = elapsed()
-            data["rows"].append(compare(libraries, compiler, options, meter, section, name, d, n))
+            data["rows"].append(compare(libraries, compiler, options, instruments, section, name, d, n))
             budget.add(section, d, name, elapsed() - before)
             torch.cuda.empty_cache()
             if options.json:
@@ -351,7 +352,10 @@ def main(options):
     print("%s, torch %s, target %s; %g ms alone, the second half timed, %d rounds" % (
         torch.cuda.get_device_name(), torch.__version__, options.target, options.milliseconds, options.rounds))
     if not meter:
-        print("no clock and power: " + reason)
+        print("no power: " + reason)
+    counter, reason = open_counter()
+    if not counter:
+        print("no count of cycles: " + reason)
     sections = make_sections(options, target_of(options), compiler)
     wanted = dict.fromkeys(peer for section in sections for peer in section.peers)
     missing = {peer: gpu_peers.missing_peer(peer) for peer in wanted}
@@ -363,7 +367,7 @@ def main(options):
     data = {"device": torch.cuda.get_device_name(), "torch": torch.__version__,
             "target": options.target, "preset": options.preset, "milliseconds": options.milliseconds,
             "rounds": options.rounds, "missing_peers": missing, "left_out": [], "rows": []}
-    measure(options, libraries, compiler, meter, sections, data, start)
+    measure(options, libraries, compiler, {"meter": meter, "counter": counter}, sections, data, start)
     if options.preset:
         print_tables([data])
 

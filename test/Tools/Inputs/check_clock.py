@@ -165,6 +165,64 @@ turns = [name for before, name in zip(["", *log], log) if name != before]
 # To know how long a launch takes; hot, cool; cool, hot; hot, cool.
 assert turns == ["hot", "cool", "hot", "cool", "hot", "cool"], turns
 
+# Counted clocks are those of the timed half alone, of SMs that both marks read.
+class Driver:
+    """Counters of two SMs at 1500 and 1502 MHz, and of a third that the second mark does not reach."""
+    def cuModuleLoadData(self, module, text):
+        assert b".entry read_counters(" in text
+        module._obj.value = 3
+        return 0
+
+    def cuModuleGetFunction(self, kernel, module, name):
+        assert (module.value, name) == (3, b"read_counters")
+        kernel._obj.value = 4
+        return 0
+
+    def cuLaunchKernel(self, kernel, *launch):
+        assert kernel.value == 4 and launch[:6] == (528, 1, 1, 32, 1, 1) and launch[7].value == 9
+        which = ctypes.c_uint64.from_address(launch[8][0]).value
+        marks.append((which, clock.now, len(log)))
+        nanoseconds = 1000 + round(clock.now * 1e9)
+        for sm, mhz in (0, 1500), (130, 1502), (7, 1000):
+            if sm != 7 or not which:
+                counters.rows[which][sm] = [nanoseconds * mhz // 1000, nanoseconds]
+        return 0
+
+
+class Counters:
+    rows = []
+
+    def zero_(self):
+        self.rows = [[[0, 0]] * gpu_clock.NUMBERS for _ in range(2)]
+
+    def __getitem__(self, which):
+        return types.SimpleNamespace(data_ptr=lambda: which)
+
+    def tolist(self):
+        return self.rows
+
+
+marks, counters, torch = [], Counters(), sys.modules["torch"]
+torch.zeros = lambda *sizes, dtype, device: counters
+torch.int64 = "int64"
+torch.cuda.current_stream = lambda: types.SimpleNamespace(cuda_stream=9)
+torch.cuda.current_device = lambda: 0
+torch.cuda.get_device_properties = lambda device: types.SimpleNamespace(multi_processor_count=132)
+log.clear()
+figure = gpu_clock.time_rivals({"hot": rivals["hot"]}, 200, 3, gpu_clock.Meter("GPU-1", nvml), counter=gpu_clock.CycleCounter(Driver()))["hot"]
+assert abs(figure.mhz() - 1501) < 0.1 and len(figure.clocks) == 3, figure.clocks
+# 4 launches to know how long one takes, then 50 without marks and 50 between two, in each round.
+assert [count for _, _, count in marks] == [54, 104, 154, 204, 254, 304] and [which for which, _, _ in marks] == [0, 1] * 3, marks
+counters.zero_()
+assert gpu_clock.CycleCounter(Driver()).mhz() is None
+refusing = Driver()
+refusing.cuModuleLoadData = lambda module, text: 218
+try:
+    gpu_clock.CycleCounter(refusing)
+    assert False
+except OSError as error:
+    assert str(error) == "cuModuleLoadData gives 218"
+
 # A window of energy: the timed part lasts as long, and monitors say what is busy in it; of what NVML lacks nothing is said.
 log.clear()
 nvml = Nvml()

@@ -256,6 +256,10 @@ def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
     A ring of one slot that TMA fills once a work tile gets another slot if there is
     room: the next work tile's data come while this one's are in use.
 
+    Where loops are equally long, and all that a work tile fills once are slots that its stores leave
+    by, for which there is no room twice, the next work tile has little to load ahead. Such a program
+    stays as it is: a launch of a block for each work tile takes fewer joules (docs/performance.md).
+
     Requires: programs in which all but rings and ping-pongs stands in roles; others
     stay as they are. Ensures: each work tile that stores anything runs once.
 

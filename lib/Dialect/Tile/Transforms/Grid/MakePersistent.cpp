@@ -20,7 +20,8 @@
 //   4. make the grid one of one dimension, and limit the blocks of a launch.
 //
 // Rejects a number of blocks that is none. Programs without roles, or with more
-// than rings and ping-pongs beside them, stay as they are.
+// than rings and ping-pongs beside them, stay as they are, and so do those of even
+// loops whose next work tile waits for the stores of the one before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -484,6 +485,13 @@ static SmallVector<RingOp> filledOnce(FuncOp func) {
   return found;
 }
 
+/// Whether what is stored leaves by the one slot of a ring, which the next work tile fills.
+static bool isStoredFrom(RingOp ring) {
+  return ring.getType().getStages() == 1 && llvm::any_of(ring->getUsers(), [](Operation *get) {
+           return isa<GetOp>(get) && llvm::any_of(get->getUsers(), llvm::IsaPred<BulkStoreOp>);
+         });
+}
+
 void MakePersistent::addSlots(ArrayRef<RingOp> rings) {
   for (RingOp ring : rings) {
     setStages(ring, 2);
@@ -535,8 +543,9 @@ void MakePersistent::runOnOperation() {
     return;
   limit = func.getSharedLimit(sharedLimit);
   auto all = llvm::to_vector(roles.getBody().front().getOps<RoleOp>());
+  bool even = isEven(func);
   RoleOp scheduler;
-  if (!isEven(func))
+  if (!even)
     scheduler = findScheduler(roles);
   if (scheduler && func.getNumGridDims() > 1)
     splitNumber(func, all);
@@ -560,7 +569,14 @@ void MakePersistent::runOnOperation() {
       scheduler = RoleOp();
     }
   }
-  addSlots(filledOnce(func));
+  SmallVector<RingOp> once = filledOnce(func);
+  addSlots(once);
+  if (even && !once.empty() && llvm::all_of(once, isStoredFrom)) {
+    fa::remarkMissed(*this, func.getLoc(), "persistent")
+        << fa::decision("each block runs one work tile")
+        << remark::reason("the next one would wait for what this one stores, whose slot it fills");
+    return;
+  }
   Counter counter = scheduler ? addCounter() : Counter();
   for (unsigned d = 0; d < func.getNumGridDims(); ++d)
     ids.push_back(func.getInstanceId(d));

@@ -268,6 +268,76 @@ tile.func @once(%x: !tile.view<?x64xf16>, %t: index)
 
 // -----
 
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// The next work tile fills the slot that this one's stores leave by, so that nothing comes early
+// where there is no room for two: a block runs one work tile.
+// CHECK-LABEL: tile.func @stored(
+// CHECK-SAME: tile.blocks_per_sm = 1 : i64
+// SMALL-LABEL: tile.func @stored(
+// SMALL-SAME: , %[[T:[a-z0-9]+]]: index) grid #
+// SMALL-NOT: tile.blocks_per_sm
+// SMALL: arith.muli %[[T]], %
+// SMALL: tile.bulk_store
+// SMALL-LABEL: tile.func @stored_beside(
+// SMALL-SAME: tile.blocks_per_sm
+// expected-remark @+1 {{each block runs several work tiles: as many as there are blocks lie between two}}
+tile.func @stored(%x: !tile.view<?x64xf16>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  // expected-remark @+1 {{64x64xf16 has another slot for the next work tile}}
+  %once = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %i = arith.muli %t, %c64 : index
+      tile.put %once, %x[%i, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %i = arith.muli %t, %c64 : index
+      %s = tile.get %once : !ring -> !slot
+      tile.bulk_store %s to %x[%i, %c0] dims [0, 1] rows(64) : !slot, !tile.view<?x64xf16>
+      tile.release %s : !slot
+    }
+  }
+  tile.return
+}
+
+// Another tile comes early, though in one slot.
+// expected-remark @+1 {{each block runs several work tiles: as many as there are blocks lie between two}}
+tile.func @stored_beside(%x: !tile.view<?x64xf16>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  // expected-remark @+1 {{64x64xf16 has another slot for the next work tile}}
+  %once = tile.ring : !ring
+  // expected-remark @+1 {{64x64xf16 has another slot for the next work tile}}
+  %other = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %i = arith.muli %t, %c64 : index
+      tile.put %once, %x[%i, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      tile.put %other, %x[%i, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %i = arith.muli %t, %c64 : index
+      %s = tile.get %once : !ring -> !slot
+      %o = tile.get %other : !ring -> !slot
+      tile.release %o : !slot
+      tile.bulk_store %s to %x[%i, %c0] dims [0, 1] rows(64) : !slot, !tile.view<?x64xf16>
+      tile.release %s : !slot
+    }
+  }
+  tile.return
+}
+
+// -----
+
 // A program without roles stays as it is.
 // CHECK-LABEL: tile.func @plain
 // CHECK-NOT: blocks_per_sm
