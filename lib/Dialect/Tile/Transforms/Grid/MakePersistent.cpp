@@ -485,7 +485,7 @@ static SmallVector<RingOp> filledOnce(FuncOp func) {
   return found;
 }
 
-/// Whether what is stored leaves by the one slot of a ring, which the next work tile fills.
+/// Return whether what is stored leaves by the one slot of a ring, which the next work tile fills.
 static bool isStoredFrom(RingOp ring) {
   return ring.getType().getStages() == 1 && llvm::any_of(ring->getUsers(), [](Operation *get) {
            return isa<GetOp>(get) && llvm::any_of(get->getUsers(), llvm::IsaPred<BulkStoreOp>);
