@@ -69,21 +69,25 @@ class GpmMetrics(ctypes.Structure):
                 ("metrics", GpmMetric * 1024)]
 
 
+def call(library, name, *arguments):
+    """Calls a function of a C library whose status is 0 where it does what it should."""
+    status = getattr(library, name)(*arguments)
+    if status:
+        raise OSError("%s gives %d" % (name, status))
+
+
 class Meter:
     """One GPU as NVML sees it. Each reading is None where the device or the driver has none."""
 
     def __init__(self, uuid, library=None):
         self.nvml = library or ctypes.CDLL("libnvidia-ml.so.1")
         self.device = ctypes.c_void_p()
-        for call, arguments in (("nvmlInit_v2", ()), ("nvmlDeviceGetHandleByUUID", (
-                uuid.encode(), ctypes.byref(self.device)))):
-            status = getattr(self.nvml, call)(*arguments)
-            if status:
-                raise OSError("%s gives %d" % (call, status))
+        call(self.nvml, "nvmlInit_v2")
+        call(self.nvml, "nvmlDeviceGetHandleByUUID", uuid.encode(), ctypes.byref(self.device))
 
-    def read(self, kind, call, *arguments):
+    def read(self, kind, name, *arguments):
         value = kind()
-        return None if getattr(self.nvml, call)(self.device, *arguments, ctypes.byref(value)) else value.value
+        return None if getattr(self.nvml, name)(self.device, *arguments, ctypes.byref(value)) else value.value
 
     def mhz(self):
         return self.read(ctypes.c_uint, "nvmlDeviceGetClockInfo", SM_CLOCK)
@@ -135,14 +139,6 @@ class Meter:
         return None if value is None else value / 1000
 
 
-def open_meter(uuid):
-    """-> (a meter, ""), or (None, why there is none)"""
-    try:
-        return Meter(uuid), ""
-    except (OSError, AttributeError) as error:
-        return None, str(error)
-
-
 class CycleCounter:
     """The mean SM clock of what PyTorch's current stream runs between two marks."""
 
@@ -153,13 +149,8 @@ class CycleCounter:
         self.stream = torch.cuda.current_stream().cuda_stream
         self.blocks = 4 * torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
         module, self.kernel = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("cuModuleLoadData", ctypes.byref(module), READ_COUNTERS)
-        self.call("cuModuleGetFunction", ctypes.byref(self.kernel), module, b"read_counters")
-
-    def call(self, name, *arguments):
-        status = getattr(self.driver, name)(*arguments)
-        if status:
-            raise OSError("%s gives %d" % (name, status))
+        call(self.driver, "cuModuleLoadData", ctypes.byref(module), READ_COUNTERS)
+        call(self.driver, "cuModuleGetFunction", ctypes.byref(self.kernel), module, b"read_counters")
 
     def mark(self, which):
         """Reads the counters, the first time (0) or the second (1)."""
@@ -167,7 +158,8 @@ class CycleCounter:
             self.counters.zero_()
         address = ctypes.c_uint64(self.counters[which].data_ptr())
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(address))
-        self.call("cuLaunchKernel", self.kernel, self.blocks, 1, 1, 32, 1, 1, 0, ctypes.c_void_p(self.stream), arguments, None)
+        call(self.driver, "cuLaunchKernel", self.kernel, self.blocks, 1, 1, 32, 1, 1, 0, ctypes.c_void_p(self.stream),
+             arguments, None)
 
     def mhz(self):
         """The mean of the SMs that both marks read, or None."""
@@ -176,10 +168,10 @@ class CycleCounter:
         return statistics.fmean(clocks) if clocks else None
 
 
-def open_counter():
-    """-> (a counter, ""), or (None, why there is none)"""
+def open_instrument(kind, *arguments):
+    """-> (a Meter or a CycleCounter, ""), or (None, why there is none)"""
     try:
-        return CycleCounter(), ""
+        return kind(*arguments), ""
     except (OSError, AttributeError) as error:
         return None, str(error)
 
@@ -274,8 +266,9 @@ class Figure:
         return {name: statistics.fmean(percents[name] for percents in self.percents if name in percents)
                 for name in MONITORED if any(name in percents for percents in self.percents)}
 
-    def add(self, times, samples, percents=None):
+    def add(self, times, samples, percents=None, clock=None):
         self.percents += [percents] if percents else []
+        self.clocks += [clock] if clock else []
         joules, seconds = energy_of(samples)
         self.milliseconds += times
         self.samples += samples
@@ -288,16 +281,18 @@ def milliseconds(run, launches):
     return time_chunks(run, launches, 1)[0]
 
 
-def time_chunks(run, launches, chunks, mark=lambda which: None):
+def time_chunks(run, launches, chunks, counter=None):
     import torch
     events = [torch.cuda.Event(enable_timing=True) for _ in range(chunks + 1)]
-    mark(0)
+    if counter:
+        counter.mark(0)
     events[0].record()
     for event in events[1:]:
         for _ in range(launches):
             run()
         event.record()
-    mark(1)
+    if counter:
+        counter.mark(1)
     events[-1].synchronize()
     return [before.elapsed_time(after) / launches for before, after in zip(events, events[1:])]
 
@@ -311,18 +306,16 @@ def split(total, each):
 def time_alone(run, each, total, meter, figure, window=0, counter=None):
     """Run `run`, whose launch takes about `each` milliseconds, for `total`, and add the second half to `figure`, or as much
     as `window` where that is longer."""
-    mark = {"mark": counter.mark} if counter else {}
     launches, chunks = split(total / 2, each)
     with Readings(meter, monitored=window > 0) as readings:
         # The queue stays full between both halves: nothing waits there.
         for _ in range(launches * chunks):
             run()
-        times = time_chunks(run, *split(max(total / 2, window), each), **mark)
+        times = time_chunks(run, *split(max(total / 2, window), each), counter)
         end = time.monotonic()
     samples = readings.between(end - sum(times) * launches / 1000, end)
     inside, taken = ([sample.monitors for sample in some if sample.monitors] for some in (samples, readings.samples))
-    figure.add(times, samples, meter.busy(inside, taken) if taken else None)
-    figure.clocks += [clock for clock in [counter and counter.mhz()] if clock]
+    figure.add(times, samples, meter.busy(inside, taken) if taken else None, counter.mhz() if counter else None)
 
 
 def time_rivals(rivals, total, rounds, meter=None, window=0, counter=None):

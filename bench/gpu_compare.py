@@ -58,7 +58,7 @@ else:
 from estimate import block_and_step, changes_code, estimate, find_compiler, visited
 from fa_ctypes import Library
 from gpu_cases import HIDDEN, TOKENS, program, reference, reference_gradients, refusal, visits
-from gpu_clock import open_counter, open_meter, time_bursts, time_rivals
+from gpu_clock import CycleCounter, Meter, open_instrument, time_bursts, time_rivals
 from tables import compare_line, print_tables
 
 
@@ -348,12 +348,12 @@ def main(options):
         libraries["before"] = Library(options.against)
     properties = torch.cuda.get_device_properties(torch.cuda.current_device())
     uuid = str(properties.uuid)
-    meter, reason = open_meter(uuid if uuid.startswith("GPU-") else "GPU-" + uuid)
+    meter, reason = open_instrument(Meter, uuid if uuid.startswith("GPU-") else "GPU-" + uuid)
     print("%s, torch %s, target %s; %g ms alone, the second half timed, %d rounds" % (
         torch.cuda.get_device_name(), torch.__version__, options.target, options.milliseconds, options.rounds))
     if not meter:
         print("no power: " + reason)
-    counter, reason = open_counter()
+    counter, reason = open_instrument(CycleCounter)
     if not counter:
         print("no count of cycles: " + reason)
     sections = make_sections(options, target_of(options), compiler)
