@@ -65,7 +65,9 @@ from tables import compare_line, print_tables
 def check(output, expected, rows, limit):
     """Refuse an output (B x H x S x D) that differs from some rows of its first heads, or lacks elements."""
     error = (output[0, :expected.shape[0]][:, rows].float() - expected).abs().max().item()
-    if not error < limit or output.isnan().any():
+    if output.isnan().any():
+        raise RuntimeError("WRONG, NaN where elements were not written, or are")
+    if not error < limit:
         raise RuntimeError("WRONG, differs by %g" % error)
 
 
@@ -200,9 +202,9 @@ def target_of(options):
 
 
 def sizes(case, d, n):
-    """-> (sequences, heads of queries, heads of keys)"""
+    """-> (sequences, heads of queries, heads of keys); n tokens in a row are one."""
     heads = CASES[case].heads or HIDDEN // d
-    return max(1, TOKENS // n), heads, CASES[case].key_heads(heads)
+    return 1 if CASES[case].packed else max(1, TOKENS // n), heads, CASES[case].key_heads(heads)
 
 
 def flops_of(section, name, d, n):

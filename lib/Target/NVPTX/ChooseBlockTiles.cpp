@@ -98,21 +98,15 @@ constexpr Tiles kAsyncPairs[] = {
 /// same 16, and half of the columns each, of accumulators and of dots, where those are too wide:
 /// weights of 2 bytes then go through shared memory, and of f32 both make the dots.
 constexpr Tiles kSyncRows[] = {
-    {2, 64, kSome, 128, 64, 4},  {2, 64, kMost, 128, 32, 4},  {2, 96, kSome, 128, 32, 4},
-    {2, 96, kMedium, 64, 64, 4}, {2, 96, kLimits, 64, 48, 4}, {2, 128, kSome, 128, 32, 4},
-    {2, 128, kSums, 64, 64, 4},  {2, 128, kMost, 64, 32, 4},  {2, 192, kLight, 64, 48, 4},
-    {2, 256, kSome, 64, 32, 4},  {2, 256, kSums, 64, 16, 4},  {2, 256, kMost, 64, 16, 8},
-    {4, 64, kSums, 64, 64, 4},   {4, 64, kMost, 64, 32, 4},   {4, 128, kMost, 64, 32, 4},
-    {4, 192, kMost, 32, 16, 4},  {4, 256, kMost, 32, 32, 8},
+    {2, 64, kMost, 128, 64, 4}, {2, 128, kSome, 128, 32, 4}, {2, 128, kMost, 64, 64, 4},
+    {2, 192, kSums, 64, 48, 4}, {2, 256, kMost, 64, 32, 4},  {4, 64, kSums, 64, 64, 4},
+    {4, 128, kMost, 64, 32, 4}, {4, 192, kMost, 32, 16, 4},  {4, 256, kMost, 32, 32, 8},
 };
 constexpr Tiles kSyncKeys[] = {
-    {2, 64, kSome, 32, 128, 4},  {2, 64, kSums, 64, 128, 8},    {2, 64, kMost, 32, 128, 8},
-    {2, 128, kLight, 64, 64, 4}, {2, 96, kSums, 32, 64, 4},     {2, 128, kSome, 64, 128, 8},
-    {2, 128, kSums, 32, 64, 8},  {2, 128, kMost, 16, 64, 8},    {2, 192, kSome, 48, 32, 3, 3},
-    {2, 192, kMost, 32, 64, 8},  {2, 256, kSome, 64, 64, 8, 4}, {2, 256, kMost, 32, 64, 8},
-    {4, 64, kMost, 16, 64, 8},   {4, 128, kMedium, 32, 32, 8},  {4, 128, kLimits, 16, 32, 8},
-    {4, 128, kMost, 32, 32, 8},  {4, 192, kLimits, 32, 64, 8},  {4, 192, kMost, 32, 32, 8},
-    {4, 256, kMost, 16, 64, 8},
+    {2, 64, kSome, 32, 128, 4},    {2, 64, kSums, 64, 128, 8},    {2, 128, kMost, 64, 64, 4, 2},
+    {2, 192, kBits, 96, 64, 6, 3}, {2, 256, kMost, 64, 64, 8, 4}, {4, 64, kMost, 16, 64, 8},
+    {4, 128, kMedium, 32, 32, 8},  {4, 128, kLimits, 16, 32, 8},  {4, 128, kMost, 32, 32, 8},
+    {4, 192, kLimits, 32, 64, 8},  {4, 192, kMost, 32, 32, 8},    {4, 256, kMost, 16, 64, 8},
 };
 /// Where blocks of keys add to sums at rows, too: the part of a step is one more accumulator, and
 /// weights go through shared memory to be transposed. Of warps beside each other each has half of
@@ -476,9 +470,9 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       }
       bool asked = rows || keys || warps;
       beside = asked ? 1 : line->beside;
-      // Fused blocks of four warps are two an SM. Where they are warpgroups, and heads wide, two
-      // are one block, which shares what it loads, by whole panels of columns.
-      int64_t times = facts.adds && !async && !asked ? kWarpsOfFused / chosenWarps : 1;
+      // Blocks of four warps beside each other are two an SM. Where they are warpgroups, and heads
+      // wide, two are one block, which shares what it loads, by whole panels of columns.
+      int64_t times = beside > 1 && !async && !asked ? kWarpsOfFused / chosenWarps : 1;
       bool areGroups = aligned && info && info->hasRoles();
       bool ofGroups = times > 1 && areGroups && facts.headDim > kNarrow;
       blocks *= areGroups ? 1 : times;

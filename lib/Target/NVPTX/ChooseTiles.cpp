@@ -58,13 +58,13 @@ struct Tiles {
 // that ptxas gives no spills. For f32 of more than 128 columns, two warps share the
 // columns of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
-    {2, 64, kLight, 128, 128, 4}, {2, 64, kLong, 128, 112, 4},   {2, 64, kBits, 128, 64, 4},
-    {2, 64, kHeavy, 128, 64, 8},  {2, 64, kMost, 128, 48, 8},    {2, 96, kLong, 128, 64, 4},
-    {2, 128, kLong, 128, 48, 4},  {2, 128, kMedium, 128, 32, 4}, {2, 96, kBits, 64, 64, 4},
-    {2, 104, kBits, 64, 48, 4},   {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4},
-    {2, 256, kLong, 64, 64, 4},   {2, 256, kMost, 64, 32, 4},    {4, 64, kTwo, 64, 64, 4},
-    {4, 64, kMost, 64, 32, 4},    {4, 128, kMost, 64, 32, 4},    {4, 256, kMedium, 64, 32, 8},
-    {4, 256, kBits, 64, 16, 8},   {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
+    {2, 64, kLight, 128, 128, 4},  {2, 64, kLong, 128, 112, 4},    {2, 64, kTensors, 128, 64, 4},
+    {2, 96, kMedium, 128, 64, 4},  {2, 128, kLong, 128, 48, 4},    {2, 128, kMedium, 64, 64, 4},
+    {2, 96, kBits, 64, 64, 4},     {2, 104, kBits, 64, 48, 4},     {2, 128, kBits, 64, 64, 4},
+    {2, 96, kTensors, 128, 64, 4}, {2, 128, kTensors, 128, 48, 4}, {2, 256, kMost, 64, 64, 4},
+    {4, 64, kTwo, 64, 64, 4},      {4, 64, kMost, 64, 32, 4},      {4, 128, kMost, 64, 32, 4},
+    {4, 256, kMedium, 64, 32, 8},  {4, 256, kBits, 64, 16, 8},     {4, 256, kTensors, 64, 32, 8},
+    {4, 256, kMost, 32, 16, 4},
 };
 
 // mma.sync as well, of operands that pass through registers: those that are not
@@ -85,13 +85,14 @@ constexpr Tiles kListTable[] = {{4, 64, kMost, 64, 64, 8}, {2, 64, kMost, 64, 64
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
 // accumulators and operands fit in registers.
 constexpr Tiles kHopperTable[] = {
-    {2, 64, kLight, 192, 128, 12}, {2, 64, kSome, 192, 112, 12},  {2, 64, kLong, 192, 64, 12},
-    {2, 64, kBits, 128, 128, 8},   {2, 64, kTwo, 128, 64, 8},     {2, 64, kMost, 128, 48, 8},
-    {2, 80, kSome, 192, 112, 12},  {2, 96, kSome, 192, 96, 12},   {2, 128, kSome, 192, 80, 12},
-    {2, 128, kLong, 192, 64, 12},  {2, 128, kMedium, 128, 80, 8}, {2, 128, kBits, 128, 128, 8},
-    {2, 128, kTwo, 128, 64, 8},    {2, 128, kMost, 128, 48, 8},   {2, 256, kLong, 128, 80, 8},
-    {2, 256, kMedium, 128, 48, 8}, {2, 256, kBits, 128, 64, 8},   {2, 256, kHeavy, 128, 48, 8},
-    {2, 256, kTwo, 128, 32, 8},    {2, 256, kMost, 64, 32, 4},
+    {2, 64, kLight, 192, 128, 12}, {2, 64, kSome, 192, 112, 12},    {2, 64, kLong, 192, 64, 12},
+    {2, 64, kBits, 128, 128, 8},   {2, 64, kTensors, 192, 64, 12},  {2, 64, kTwo, 128, 64, 8},
+    {2, 64, kMost, 128, 48, 8},    {2, 80, kSome, 192, 112, 12},    {2, 96, kSome, 192, 96, 12},
+    {2, 128, kSome, 192, 80, 12},  {2, 128, kLong, 192, 64, 12},    {2, 128, kMedium, 128, 80, 8},
+    {2, 128, kBits, 128, 128, 8},  {2, 128, kTensors, 192, 64, 12}, {2, 128, kTwo, 128, 64, 8},
+    {2, 128, kMost, 128, 48, 8},   {2, 256, kLong, 128, 80, 8},     {2, 256, kMedium, 128, 48, 8},
+    {2, 256, kBits, 128, 64, 8},   {2, 256, kHeavy, 128, 48, 8},    {2, 256, kTwo, 128, 32, 8},
+    {2, 256, kMost, 64, 32, 4},
 };
 
 // The same for up to so many rows of queries, of sequences in a row in the mean, where heads have

@@ -19,7 +19,7 @@
 // ASYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // SYNC: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
 // SYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 32 : i64, warps = 4 : i64}
-// UNALIGNED: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
+// UNALIGNED: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
 // UNALIGNED: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
 // ASKED: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
 // ASKED: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
@@ -34,9 +34,9 @@ func.func @pairs(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> (tenso
 
 // Beside a mask by limits stands the one as written: where that takes registers, tiles are narrower.
 // RUN: fa-opt %s --fa-derive-limits --fa-rewrite-pairwise --fa-analyze-mask --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=LIMITS
-// LIMITS: fa.map_blocks @documents_rows {{.*}}fa.tiles = {keys = 48 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
-// LIMITS: fa.map_blocks @bits_rows {{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
-func.func @documents(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>, %ids: tensor<?x?xi32>) -> tensor<?x8x?x96xbf16> {
+// LIMITS: fa.map_blocks @documents_keys {{.*}}fa.tiles = {keys = 32 : i64, pad = 64 : i64, rows = 16 : i64, warps = 8 : i64}
+// LIMITS: fa.map_blocks @bits_keys {{.*}}fa.tiles = {keys = 32 : i64, pad = 64 : i64, rows = 32 : i64, warps = 8 : i64}
+func.func @documents(%x: tensor<?x8x?x128xf32>, %y: tensor<?x8x?x128xf32>, %ids: tensor<?x?xi32>) -> tensor<?x8x?x128xf32> {
   %r = fa.pairwise rows(%x) columns(%y) captures(%ids) dropout() mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %n: tensor<?x?xi32>):
       %own = tensor.extract %n[%b, %i] : tensor<?x?xi32>
@@ -46,21 +46,21 @@ func.func @documents(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>, %ids:
     } weights {
     ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %n: tensor<?x?xi32>):
       fa.yield %s : f32
-    } sums [#fa.sum<0 [b, h, rows] times 0>]
-    : (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>, tensor<?x?xi32>) -> tensor<?x8x?x96xbf16>
-  return %r : tensor<?x8x?x96xbf16>
+    } sums [#fa.sum<0 [b, hk, keys] times 0>]
+    : (tensor<?x8x?x128xf32>, tensor<?x8x?x128xf32>, tensor<?x?xi32>) -> tensor<?x8x?x128xf32>
+  return %r : tensor<?x8x?x128xf32>
 }
-func.func @bits(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>, %bits: tensor<?x?xi1>) -> tensor<?x8x?x96xbf16> {
+func.func @bits(%x: tensor<?x8x?x128xf32>, %y: tensor<?x8x?x128xf32>, %bits: tensor<?x?xi1>) -> tensor<?x8x?x128xf32> {
   %r = fa.pairwise rows(%x) columns(%y) captures(%bits) dropout() mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %n: tensor<?x?xi1>):
-      %v = tensor.extract %n[%b, %i] : tensor<?x?xi1>
+      %v = tensor.extract %n[%b, %j] : tensor<?x?xi1>
       fa.yield %v : i1
     } weights {
     ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %n: tensor<?x?xi1>):
       fa.yield %s : f32
-    } sums [#fa.sum<0 [b, h, rows] times 0>]
-    : (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>, tensor<?x?xi1>) -> tensor<?x8x?x96xbf16>
-  return %r : tensor<?x8x?x96xbf16>
+    } sums [#fa.sum<0 [b, hk, keys] times 0>]
+    : (tensor<?x8x?x128xf32>, tensor<?x8x?x128xf32>, tensor<?x?xi1>) -> tensor<?x8x?x128xf32>
+  return %r : tensor<?x8x?x128xf32>
 }
 
 // Where a warp would have 8 of the keys, four have the same 32, and a quarter of the columns each.

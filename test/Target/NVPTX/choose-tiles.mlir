@@ -97,7 +97,7 @@ func.func @lengths(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.na
   %o = fa.attention query(%q) key(%k) value(%v) with [prefix(%lengths)] : (!q, !q, !q, tensor<?xi32>) -> !q
   return %o : !q
 }
-// CHECK: func.func @bias({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}}
+// CHECK: func.func @bias({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}}
 func.func @bias(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"},
                 %bias: tensor<?x?x?xf32> {fa.name = "bias", fa.dims = ["Hq", "Sq", "Sk"]}) -> (!q {fa.name = "o"}) {
   %o = fa.attention query(%q) key(%k) value(%v) with [bias(%bias)] : (!q, !q, !q, tensor<?x?x?xf32>) -> !q

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Indices.h"
+#include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
@@ -162,6 +163,10 @@ size_t ScalarNarrower::finish() {
   return narrowed.size();
 }
 
+template <typename Op> static bool contains(FuncOp func) {
+  return func.walk([](Op) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 namespace {
 struct NarrowScalars : tile::impl::TileNarrowScalarsBase<NarrowScalars> {
   using Base::Base;
@@ -169,7 +174,8 @@ struct NarrowScalars : tile::impl::TileNarrowScalarsBase<NarrowScalars> {
   void runOnOperation() override {
     FuncOp func = getOperation();
     bool hasRoles = !func.getBody().front().getOps<RolesOp>().empty();
-    if (!hasRoles || !readsPositions(func))
+    bool onlyVotes = contains<BallotOp>(func) && !contains<DotOp>(func);
+    if (!(hasRoles || onlyVotes) || !readsPositions(func))
       return markAllAnalysesPreserved();
     ScalarNarrower narrower;
     SmallVector<Operation *> ops;
