@@ -58,12 +58,12 @@ struct Tiles {
 // that ptxas gives no spills. For f32 of more than 128 columns, two warps share the
 // columns of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
-    {2, 64, kLight, 128, 128, 4},  {2, 64, kLong, 128, 112, 4},    {2, 64, kTensors, 128, 64, 4},
-    {2, 96, kMedium, 128, 64, 4},  {2, 128, kLong, 128, 48, 4},    {2, 128, kMedium, 64, 64, 4},
-    {2, 96, kBits, 64, 64, 4},     {2, 104, kBits, 64, 48, 4},     {2, 128, kBits, 64, 64, 4},
-    {2, 96, kTensors, 128, 64, 4}, {2, 128, kTensors, 128, 48, 4}, {2, 256, kMost, 64, 64, 4},
-    {4, 64, kTwo, 64, 64, 4},      {4, 64, kMost, 64, 32, 4},      {4, 128, kMost, 64, 32, 4},
-    {4, 256, kMedium, 64, 32, 8},  {4, 256, kBits, 64, 16, 8},     {4, 256, kTensors, 64, 32, 8},
+    {2, 64, kLight, 128, 128, 4}, {2, 64, kLong, 128, 112, 4},  {2, 64, kTiles, 128, 64, 4},
+    {2, 96, kMedium, 128, 64, 4}, {2, 128, kLong, 128, 48, 4},  {2, 128, kMedium, 64, 64, 4},
+    {2, 96, kBits, 64, 64, 4},    {2, 104, kBits, 64, 48, 4},   {2, 128, kBits, 64, 64, 4},
+    {2, 96, kTiles, 128, 64, 4},  {2, 128, kTiles, 128, 48, 4}, {2, 256, kMost, 64, 64, 4},
+    {4, 64, kTwo, 64, 64, 4},     {4, 64, kMost, 64, 32, 4},    {4, 128, kMost, 64, 32, 4},
+    {4, 256, kMedium, 64, 32, 8}, {4, 256, kBits, 64, 16, 8},   {4, 256, kTensors, 64, 32, 8},
     {4, 256, kMost, 32, 16, 4},
 };
 
@@ -85,13 +85,13 @@ constexpr Tiles kListTable[] = {{4, 64, kMost, 64, 64, 8}, {2, 64, kMost, 64, 64
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
 // accumulators and operands fit in registers.
 constexpr Tiles kHopperTable[] = {
-    {2, 64, kLight, 192, 128, 12}, {2, 64, kSome, 192, 112, 12},    {2, 64, kLong, 192, 64, 12},
-    {2, 64, kBits, 128, 128, 8},   {2, 64, kTensors, 192, 64, 12},  {2, 64, kTwo, 128, 64, 8},
-    {2, 64, kMost, 128, 48, 8},    {2, 80, kSome, 192, 112, 12},    {2, 96, kSome, 192, 96, 12},
-    {2, 128, kSome, 192, 80, 12},  {2, 128, kLong, 192, 64, 12},    {2, 128, kMedium, 128, 80, 8},
-    {2, 128, kBits, 128, 128, 8},  {2, 128, kTensors, 192, 64, 12}, {2, 128, kTwo, 128, 64, 8},
-    {2, 128, kMost, 128, 48, 8},   {2, 256, kLong, 128, 80, 8},     {2, 256, kMedium, 128, 48, 8},
-    {2, 256, kBits, 128, 64, 8},   {2, 256, kHeavy, 128, 48, 8},    {2, 256, kTwo, 128, 32, 8},
+    {2, 64, kLight, 192, 128, 12}, {2, 64, kSome, 192, 112, 12},  {2, 64, kLong, 192, 64, 12},
+    {2, 64, kBits, 128, 128, 8},   {2, 64, kTiles, 192, 64, 12},  {2, 64, kTwo, 128, 64, 8},
+    {2, 64, kMost, 128, 48, 8},    {2, 80, kSome, 192, 112, 12},  {2, 96, kSome, 192, 96, 12},
+    {2, 128, kSome, 192, 80, 12},  {2, 128, kLong, 192, 64, 12},  {2, 128, kMedium, 128, 80, 8},
+    {2, 128, kBits, 128, 128, 8},  {2, 128, kTiles, 192, 64, 12}, {2, 128, kTwo, 128, 64, 8},
+    {2, 128, kMost, 128, 48, 8},   {2, 256, kLong, 128, 80, 8},   {2, 256, kMedium, 128, 48, 8},
+    {2, 256, kBits, 128, 64, 8},   {2, 256, kHeavy, 128, 48, 8},  {2, 256, kTwo, 128, 32, 8},
     {2, 256, kMost, 64, 32, 4},
 };
 
@@ -196,11 +196,17 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned, int64_t block) 
     Region &score = attention.getScore();
     bool scored =
         !score.empty() && !score.getArgument(AttentionOp::kNumPositionArgs + 1 + i).use_empty();
-    // What a mask reads at rows alone are limits, as those of positions are.
-    if (tensor && tensor.getRank() >= 2 &&
-        (scored ||
-         readsAtColumns(attention.getMask(), AttentionOp::kNumPositionArgs + i, 3, block)))
-      pressure = kTensors;
+    // What a mask reads at rows alone are limits, as those of positions are. What it reads at keys,
+    // and scores read of wider elements, comes element by element.
+    if (tensor && tensor.getRank() >= 2) {
+      Type element = tensor.getElementType();
+      bool isTile = element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 16;
+      if (readsAtColumns(attention.getMask(), AttentionOp::kNumPositionArgs + i, 3, block) ||
+          (scored && !isTile))
+        pressure = kTensors;
+      else if (scored)
+        pressure = std::max(pressure, kTiles);
+    }
     if (tensor && !score.empty()) {
       unsigned first = score.getNumArguments() - attention.getCaptures().size();
       if (!isUniform(score, first + i))

@@ -99,8 +99,25 @@ func.func @lengths(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.na
 }
 // CHECK: func.func @bias({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}}
 func.func @bias(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"},
-                %bias: tensor<?x?x?xf32> {fa.name = "bias", fa.dims = ["Hq", "Sq", "Sk"]}) -> (!q {fa.name = "o"}) {
+                %bias: tensor<?x?x?xbf16> {fa.name = "bias", fa.dims = ["Hq", "Sq", "Sk"]}) -> (!q {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) with [bias(%bias)] : (!q, !q, !q, tensor<?x?x?xbf16>) -> !q
+  return %o : !q
+}
+// What comes element by element, each with an address, takes more registers.
+// CHECK: func.func @wide_bias({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}}
+func.func @wide_bias(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"},
+                     %bias: tensor<?x?x?xf32> {fa.name = "bias", fa.dims = ["Hq", "Sq", "Sk"]}) -> (!q {fa.name = "o"}) {
   %o = fa.attention query(%q) key(%k) value(%v) with [bias(%bias)] : (!q, !q, !q, tensor<?x?x?xf32>) -> !q
+  return %o : !q
+}
+// CHECK: func.func @visible({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}}
+func.func @visible(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"},
+                   %m: tensor<?x?xi1> {fa.name = "m", fa.dims = ["Sq", "Sk"]}) -> (!q {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) captures(%m) mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<?x?xi1>):
+      %e = tensor.extract %t[%i, %j] : tensor<?x?xi1>
+      fa.yield %e : i1
+    } : (!q, !q, !q, tensor<?x?xi1>) -> !q
   return %o : !q
 }
 // A number of 64 bits for each score takes the registers of half a tile.
