@@ -66,7 +66,7 @@ def check(output, expected, rows, limit):
     """Refuse an output (B x H x S x D) that differs from some rows of its first heads, or lacks elements."""
     error = (output[0, :expected.shape[0]][:, rows].float() - expected).abs().max().item()
     if output.isnan().any():
-        raise RuntimeError("WRONG, NaN where elements were not written, or are")
+        raise RuntimeError("WRONG, has NaN: elements were not written, or computed so")
     if not error < limit:
         raise RuntimeError("WRONG, differs by %g" % error)
 

@@ -142,6 +142,16 @@ bool isUniform(Region &score, unsigned capture) {
   });
 }
 
+/// Return whether all that the score reads of a captured tensor are tiles for shared memory.
+bool readsTilesAlone(Region &score, unsigned capture) {
+  constexpr unsigned kRow = 3, kColumn = 4;
+  return llvm::all_of(score.getArgument(capture).getUsers(), [&](Operation *user) {
+    auto extract = dyn_cast<tensor::ExtractOp>(user);
+    return extract &&
+           nvptx::readsTile(extract, score.getArgument(kRow), score.getArgument(kColumn));
+  });
+}
+
 /// Return whether the region reads a captured tensor at keys, or at pairs; columns of a tile lie in
 /// one block of `block` keys, if that is not 0.
 bool readsAtColumns(Region &region, unsigned capture, unsigned column, int64_t block) {
@@ -196,13 +206,12 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned, int64_t block) 
     Region &score = attention.getScore();
     bool scored =
         !score.empty() && !score.getArgument(AttentionOp::kNumPositionArgs + 1 + i).use_empty();
-    // What a mask reads at rows alone are limits, as those of positions are. What it reads at keys,
-    // and scores read of wider elements, comes element by element.
+    // What a mask reads at rows alone are limits, as those of positions are. What it reads at keys
+    // comes element by element, as does what scores read but in tiles.
     if (tensor && tensor.getRank() >= 2) {
-      Type element = tensor.getElementType();
-      bool isTile = element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 16;
-      if (readsAtColumns(attention.getMask(), AttentionOp::kNumPositionArgs + i, 3, block) ||
-          (scored && !isTile))
+      unsigned read = AttentionOp::kNumPositionArgs + i;
+      if (readsAtColumns(attention.getMask(), read, 3, block) ||
+          (scored && !readsTilesAlone(score, read + 1)))
         pressure = kTensors;
       else if (scored)
         pressure = std::max(pressure, kTiles);

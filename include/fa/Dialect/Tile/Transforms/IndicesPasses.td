@@ -124,8 +124,8 @@ def TileNarrowScalars : Pass<"tile-narrow-scalars", "::mlir::tile::FuncOp"> {
 
     It is for kernels with roles that read where sequences begin, what rows see, or blocks, from memory: all of
     that stays live over the loops of a work tile, and threads that hold accumulators spill it. And for those that
-    vote and have no products: their loops are little else than positions. Kernels whose positions follow from a work tile's id stay as
-    they are: they compute them where they need them.
+    vote and have no products: their loops are little else than positions. Kernels whose positions follow from a
+    work tile's id stay as they are: they compute them where they need them.
 
     Requires: sizes of views below 2^30, as a launch checks; rings lowered. Ensures: nothing; a number
     whose range is unknown stays.
